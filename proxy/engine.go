@@ -26,7 +26,8 @@ type engine struct {
 	mu   sync.Mutex
 	live map[string]*liveRounds // by id
 	cuts map[string]string      // by id: the upstream cut the request before
-	ids  []string               // of live, used last at the end
+	seen map[string]countedPrompt
+	ids  []string // of live, used last at the end
 }
 
 // liveRounds are the rounds of a conversation in memory, with the counts of its
@@ -40,7 +41,7 @@ type liveRounds struct {
 const maxLive = 256
 
 func newEngine(cfg Config) *engine {
-	return &engine{cfg: cfg, live: make(map[string]*liveRounds), cuts: make(map[string]string), models: modelCache{open: cfg.Open}}
+	return &engine{cfg: cfg, live: make(map[string]*liveRounds), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
 }
 
 // A plan is what was decided for a request.
@@ -202,6 +203,9 @@ func (e *engine) round(ctx context.Context, p *plan) (chat.Transcript, error) {
 			return t, err
 		}
 		stored := e.store(ctx, p)
+		if stored == nil {
+			e.reportRound(*p, false)
+		}
 		if stored == nil || !errors.Is(stored, ErrConflict) || tries == maxConflicts {
 			return t, cmp.Or(stored, err)
 		}
@@ -229,7 +233,24 @@ func (e *engine) later(ctx context.Context, p plan) error {
 		e.keep(p.session, p.rounds)
 		return err
 	}
-	return errors.Join(err, e.store(ctx, &p))
+	p.report = report
+	stored := e.store(ctx, &p)
+	if stored == nil {
+		e.reportRound(p, true)
+	}
+	return errors.Join(err, stored)
+}
+
+// reportRound reports a round of a plan, or that a request needed none.
+func (e *engine) reportRound(p plan, planned bool) {
+	u := p.report.Usage
+	e.report(RequestReport{Session: p.session, Level: strongestOf(p.report), Before: p.report.Before, After: p.report.After, Budget: u.Budget, Planned: planned})
+}
+
+func (e *engine) report(r RequestReport) {
+	if e.cfg.Report != nil {
+		e.cfg.Report(r)
+	}
 }
 
 // load returns the rounds that a request repeats: those of its conversation, or of the
@@ -317,6 +338,25 @@ func (e *engine) noteTruncated(id, warning string) {
 		clear(e.cuts)
 	}
 	e.cuts[id] = warning
+}
+
+// A countedPrompt is a request whose tokens the upstream has counted.
+type countedPrompt struct{ estimate, count int }
+
+// noteCount keeps a count of the upstream, and reports whether it proves that the
+// prompt was cut: a shorter request of the conversation had more tokens.
+func (e *engine) noteCount(id string, now countedPrompt) (shorter int, proven bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	was := e.seen[id]
+	if was.count > now.count && was.estimate < now.estimate {
+		return was.count, true
+	}
+	if len(e.seen) >= maxLive {
+		clear(e.seen)
+	}
+	e.seen[id] = now
+	return 0, false
 }
 
 func (e *engine) takeTruncated(id string) string {

@@ -230,11 +230,20 @@ func (p *Proxy) observe(x *exchange, prompt int) {
 	if u.Tools > 0 && none.ToolsLeftOut(u.Tokens, u.Tools, prompt) {
 		return
 	}
-	if _, sample := none.Observe(u.Tokens, prompt, u.Window); sample.Truncated {
-		p.metrics.truncated.Add(1)
-		p.engine.noteTruncated(x.plan.session, fmt.Sprintf("the upstream read %d of about %d tokens of the request before: it cut the prompt silently", prompt, u.Tokens))
-		p.warn(x.plan.session, trace.High, "the upstream cut the prompt silently: "+sample.Reason, "set the upstream's window (num_ctx, --ctx-size), or give serve the real one with --window")
+	_, sample := none.Observe(u.Tokens, prompt, u.Window)
+	shorter, proven := p.engine.noteCount(x.plan.session, countedPrompt{u.Tokens, prompt})
+	if !sample.Truncated {
+		return
 	}
+	p.metrics.truncated.Add(1)
+	header := fmt.Sprintf("the upstream seems to have cut the prompt of the request before: it read %d of about %d tokens", prompt, u.Tokens)
+	event := "the upstream seems to cut the prompt silently: " + sample.Reason
+	if proven {
+		header = fmt.Sprintf("the upstream cut the prompt of the request before: it read %d of about %d tokens, and %d of a shorter one", prompt, u.Tokens, shorter)
+		event = fmt.Sprintf("the upstream cut the prompt silently: it read %d of about %d tokens, and %d of a shorter request", prompt, u.Tokens, shorter)
+	}
+	p.engine.noteTruncated(x.plan.session, header)
+	p.warn(x.plan.session, trace.High, event, "set the upstream's window (num_ctx, --ctx-size), or give serve the real one with --window")
 }
 
 // upstreamFailed answers a request that the upstream did not.

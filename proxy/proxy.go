@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Native    bool          // the upstream is Ollama: requests of OpenAI and Anthropic are translated to /api/chat
 	KeepAlive time.Duration // how long Ollama keeps the model of a translated request loaded; 0: its default
 
+	Report func(RequestReport) // is called for each round, and each request that needs none; nil: not
+
 	FailClosed bool          // refuse a request whose compaction fails; else it passes as it came
 	Token      string        // demanded of every client; "": none
 	Hosts      []string      // names by which clients may call the proxy, beside those of loopback; "*": any
@@ -45,6 +48,17 @@ type Config struct {
 	TotalWithin  time.Duration     // limit of a whole exchange; 0: 2 hours
 	Transport    http.RoundTripper // for tests; nil: a transport without redirects, proxies and compression
 	Now          func() time.Time  // nil: time.Now
+}
+
+// A RequestReport describes a round, or a request without one.
+type RequestReport struct {
+	Session string
+	Level   levels.Name // [levels.None]: no round
+	Before  int         // tokens
+	After   int
+	Budget  int
+	Planned bool   // the round is for the next request
+	Passed  string // why the request was not looked at; "": it was
 }
 
 // A Proxy is an [http.Handler]. It is safe for concurrent use.
@@ -183,6 +197,7 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 	case errors.As(err, &pass):
 		x.sent = nil
 		x.headers.Set(passedHeader, headerText(string(pass)))
+		p.engine.report(RequestReport{Session: cmp.Or(req.session, "proxy"), Level: levels.None, Passed: string(pass)})
 		return true
 	case err != nil:
 		return p.failed(w, x, err)
@@ -192,6 +207,9 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 		p.metrics.compacted.Add(1)
 	}
 	x.plan.setHeaders(x.headers)
+	if !x.plan.report.Compacted() && !a.counts {
+		p.engine.reportRound(x.plan, false)
+	}
 	return true
 }
 
