@@ -104,6 +104,12 @@ type History struct {
 	Later  bool        // make no round now; the report says whether one is due
 }
 
+// HandleRecall answers a call of [RecallTool] for the conversation with an id: see
+// [Session.HandleRecall].
+func (c *Compactor) HandleRecall(ctx context.Context, id, args string) (string, error) {
+	return c.startSession(id, nil).HandleRecall(ctx, args)
+}
+
 // ByTurn is the reason of a check with [History.Later] that found a round due.
 const ByTurn = "turn"
 

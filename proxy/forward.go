@@ -57,6 +57,9 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if _, sent := r.In.Header["User-Agent"]; !sent {
 		r.Out.Header["User-Agent"] = nil // none of this program's either
 	}
+	if x.recalls {
+		r.Out.Header.Del("Accept-Encoding")
+	}
 	if x.body != nil {
 		setBody(r.Out, x.body)
 	}
@@ -201,6 +204,9 @@ func (p *Proxy) modifyResponse(answer *http.Response) error {
 	}
 	body.start()
 	answer.Body = body
+	if x.recalls && answer.StatusCode == http.StatusOK {
+		p.recallAnswer(answer, x)
+	}
 	if x.native != nil {
 		x.native.translateAnswer(answer)
 	}

@@ -33,7 +33,8 @@ type Config struct {
 	Native    bool          // the upstream is Ollama: requests of OpenAI and Anthropic are translated to /api/chat
 	KeepAlive time.Duration // how long Ollama keeps the model of a translated request loaded; 0: its default
 
-	Report func(RequestReport) // is called for each round, and each request that needs none; nil: not
+	RecallTool bool                // requests with tools get one more, recall, whose calls the proxy answers
+	Report     func(RequestReport) // is called for each round, and each request that needs none; nil: not
 
 	FailClosed bool          // refuse a request whose compaction fails; else it passes as it came
 	Token      string        // demanded of every client; "": none
@@ -157,6 +158,7 @@ type exchange struct {
 	retried bool
 
 	native  *translation // nil: it goes out in the client's API
+	recalls bool         // it has the tool of the proxy
 	source  []byte       // the body before its translation
 	noThink bool         // the model has refused to think
 }
@@ -186,6 +188,10 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 	if strings.EqualFold(r.Header.Get(modeHeader), "off") {
 		x.headers.Set(passedHeader, "off")
 		return true
+	}
+	if p.cfg.RecallTool {
+		body, x.recalls = withRecallTool(a, body)
+		x.body = body
 	}
 	req, err := parseRequest(a, body, r.Header)
 	if err == nil {

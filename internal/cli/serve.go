@@ -47,6 +47,10 @@ With --native, requests of the APIs of OpenAI and Anthropic go to Ollama's own
 /api/chat, with the window as num_ctx. Ollama's /v1 takes no window, and drops
 messages silently if a request does not fit.
 
+With --recall-tool, requests that have tools get one more: recall, by which the
+model finds what was removed. serve answers its calls itself; the assistant does
+not see them.
+
 serve prints a line for each round, and warnings; with --verbose, for each
 request too.
 
@@ -70,6 +74,7 @@ clients send as their API key: set ` + tokenVariable + `, or give --token-file.`
 	f.Int64Var(&o.maxBody, "max-body", 64, "max size of a request in `MiB`")
 	f.BoolVar(&o.native, "native", false, "the upstream is Ollama: translate the requests of OpenAI and Anthropic to its /api/chat, which accepts the window and never cuts silently")
 	f.DurationVar(&o.keepAlive, "keep-alive", 0, "with --native, `time` for which Ollama keeps a model loaded after a request (default: Ollama's)")
+	f.BoolVar(&o.recallTool, "recall-tool", false, "add a tool recall to requests that have tools, and answer its calls from the archive")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "print a line for each request, not only for each round")
 	f.DurationVar(&o.grace, "grace", 30*time.Second, "`time` that answers may go on after an interrupt")
 	f.StringVar(&o.print, "print-config", "", "print the configuration of an assistant, by `name`, and exit: "+strings.Join(assistantNames(), ", "))
@@ -87,7 +92,7 @@ type serveOptions struct {
 	upstream, listen, dir, fail, tokenFile, print string
 	hosts                                         []string
 	maxBody                                       int64
-	native, verbose                               bool
+	native, verbose, recallTool                   bool
 	grace, keepAlive                              time.Duration
 	settings                                      settings
 }
@@ -120,7 +125,7 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 	defer func() { err = errors.Join(err, e.close(ctx)) }()
 	e.sinks.Sink = trace.Join(e.sinks.Sink, printWarnings(cmd))
 	p, err := proxy.New(proxy.Config{
-		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, Native: o.native, KeepAlive: o.keepAlive, Report: printRequests(cmd, o.verbose), FailClosed: o.fail == "closed",
+		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, Native: o.native, RecallTool: o.recallTool, KeepAlive: o.keepAlive, Report: printRequests(cmd, o.verbose), FailClosed: o.fail == "closed",
 		Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
 	})
 	if err != nil {
