@@ -86,8 +86,14 @@ func (p plan) setHeaders(h http.Header) {
 // does not fit, the server's cache is cold, or the client asks for a level.
 func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	compactor, cfg, err := e.models.get(ctx, r.doc.model())
+	if errors.Is(err, ErrNoWindow) && r.window >= minWindow {
+		cfg.Window, err = r.window, nil
+	}
 	if err != nil {
 		return p, fmt.Errorf("open the model %s: %w", r.doc.model(), err)
+	}
+	if r.exact {
+		cfg.Window = r.window
 	}
 	if p.place, err = placeOf(ctx, e.cfg.State, r); err != nil {
 		return p, err
@@ -364,8 +370,9 @@ func (c *modelCache) get(ctx context.Context, model string) (*tiercompact.Compac
 	c.mu.Unlock()
 	m.once.Do(func() {
 		cfg, err := c.open(context.WithoutCancel(ctx), model)
-		if err == nil {
-			m.compactor, err = tiercompact.New(cfg)
+		if err == nil || errors.Is(err, ErrNoWindow) {
+			made, wrong := tiercompact.New(cfg)
+			m.compactor, err = made, cmp.Or(wrong, err)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

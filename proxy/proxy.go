@@ -20,6 +20,10 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
+// ErrNoWindow says that the settings of a model are complete except for its window:
+// requests that name theirs are compacted.
+var ErrNoWindow = errors.New("the window of the model is not known")
+
 // A Config holds the settings of a proxy. Upstream, Open and State are required.
 type Config struct {
 	Upstream *url.URL

@@ -87,10 +87,7 @@ func TestCompactIsForPrograms(t *testing.T) {
 			t.Errorf("%s: the answer is readable by other sites", test.name)
 		}
 	}
-	if answer, text := s.post(t, "/v1/compact", body); !strings.Contains(text, `"level":"`) || len(text) >= len(body) {
-		t.Errorf("%d %s", answer.StatusCode, text)
-	}
-	for _, bad := range []string{"", "{", "[]", `{"messages":1}`} {
+	for _, bad := range []string{"", "{", "[1]", `{"messages":1}`} {
 		if answer, text := s.post(t, "/v1/compact", bad); answer.StatusCode != 400 {
 			t.Errorf("%q: %d %s", bad, answer.StatusCode, text)
 		}

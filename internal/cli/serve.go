@@ -230,10 +230,10 @@ func (e *serveEngine) open(ctx context.Context, model string) (tiercompact.Confi
 		return tiercompact.Config{}, err
 	}
 	cfg := opened.Config
-	if c.Window == 0 && opened.Window.Source == "" {
-		return cfg, fmt.Errorf("the window of %s is not known; give serve --window N", printableLine(c.Model))
-	}
 	cfg.Archive, cfg.Progress, cfg.Trace = e.store, nil, e.sinks.Sink
+	if c.Window == 0 && opened.Window.Source == "" {
+		return cfg, fmt.Errorf("%w (%s); give serve --window N", proxy.ErrNoWindow, printableLine(cmp.Or(c.Model, "it has no name")))
+	}
 	if e.upstream != nil {
 		printNote(e.cmd, "model %s: a window of %d tokens", printableLine(cmp.Or(c.Model, "without a name")), cfg.Window)
 	}
