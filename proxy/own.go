@@ -19,7 +19,11 @@ func (p *Proxy) serveOwn(w http.ResponseWriter, r *http.Request) bool {
 	o, ok := own[r.URL.Path]
 	if !ok {
 		if r.URL.Path == "/_tiercompact" || strings.HasPrefix(r.URL.Path, "/_tiercompact/") {
-			(&refusal{http.StatusNotFound, "there is nothing at this path"}).write(w, "")
+			refused := fromBrowser(r)
+			if refused == nil {
+				refused = &refusal{http.StatusNotFound, "there is nothing at this path"}
+			}
+			refused.write(w, "")
 			return true
 		}
 		return false

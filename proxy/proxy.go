@@ -112,6 +112,7 @@ func (p *Proxy) Wait() { p.plans.Wait() }
 
 // ServeHTTP answers the proxy's own paths, and forwards every other request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	hardenConnection(w, r)
 	if refusal := p.admit(r); refusal != nil {
 		p.metrics.refused.Add(1)
 		refusal.write(w, "")
