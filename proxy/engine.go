@@ -22,6 +22,7 @@ import (
 type engine struct {
 	cfg    Config
 	models modelCache
+	board  board
 
 	mu   sync.Mutex
 	live map[string]*liveRounds // by id
@@ -45,16 +46,18 @@ func newEngine(cfg Config) *engine {
 
 // A plan is what was decided for a request.
 type plan struct {
-	session   string
-	noticed   string
-	body      []byte // in place of the request's; nil: it goes out as it came
-	report    tiercompact.Report
-	due       levels.Name
-	warning   string
-	place     place
-	history   tiercompact.History
-	rounds    liveRounds
-	compactor *tiercompact.Compactor
+	session string
+	noticed string
+	body    []byte // in place of the request's; nil: it goes out as it came
+	report  tiercompact.Report
+	due     levels.Name
+	warning string
+	place   place
+
+	thresholds levels.Thresholds
+	history    tiercompact.History
+	rounds     liveRounds
+	compactor  *tiercompact.Compactor
 }
 
 // setHeaders describes the plan to the client.
@@ -98,7 +101,7 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	if p.place, err = placeOf(ctx, e.cfg.State, r); err != nil {
 		return p, err
 	}
-	p.session, p.noticed, p.compactor = p.place.tip.ID, p.place.noticed, compactor
+	p.session, p.noticed, p.compactor, p.thresholds = p.place.tip.ID, p.place.noticed, compactor, cfg.Thresholds.WithDefaults(string(cfg.Preset))
 	p.history = tiercompact.History{
 		ID: p.session, Messages: r.doc.messages(), Tools: r.doc.tools(), Reserve: r.reserve,
 		Window: windowOf(cfg.Window, r.window, p.place.tip.Window),
@@ -146,6 +149,7 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	if cut := e.takeTruncated(p.session); cut != "" && p.warning == "" {
 		p.warning = cut
 	}
+	e.noteSample(p, false)
 	return p, nil
 }
 
@@ -230,12 +234,15 @@ func (e *engine) later(ctx context.Context, p plan) error {
 		return err
 	}
 	_, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
-	p.rounds.rounds = rounds
+	p.rounds.rounds, p.report = rounds, report
 	if !report.Compacted() {
 		e.keep(p.session, p.rounds)
 		return err
 	}
-	return errors.Join(err, e.store(ctx, &p))
+	if err = errors.Join(err, e.store(ctx, &p)); err == nil {
+		e.noteSample(p, true)
+	}
+	return err
 }
 
 // load returns the rounds that a request repeats: those of its conversation, or of the

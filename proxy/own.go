@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/proxy/page"
 )
 
 // serveOwn answers the proxy's own paths, which never go upstream.
@@ -18,12 +20,8 @@ func (p *Proxy) serveOwn(w http.ResponseWriter, r *http.Request) bool {
 	}
 	o, ok := own[r.URL.Path]
 	if !ok {
-		if r.URL.Path == "/_tiercompact" || strings.HasPrefix(r.URL.Path, "/_tiercompact/") {
-			refused := fromBrowser(r)
-			if refused == nil {
-				refused = &refusal{http.StatusNotFound, "there is nothing at this path"}
-			}
-			refused.write(w, "")
+		if isPage(r) {
+			p.servePage(w, r)
 			return true
 		}
 		return false
@@ -41,6 +39,23 @@ func (p *Proxy) serveOwn(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Cache-Control", "no-store")
 	o.serve(w, r)
 	return true
+}
+
+// isPage reports whether a request is for the page.
+func isPage(r *http.Request) bool {
+	return r.URL.Path+"/" == page.Prefix || strings.HasPrefix(r.URL.Path, page.Prefix)
+}
+
+func (p *Proxy) servePage(w http.ResponseWriter, r *http.Request) {
+	switch refused := fromBrowser(r); {
+	case refused != nil:
+		p.metrics.refused.Add(1)
+		refused.write(w, "")
+	case !strings.HasPrefix(r.URL.Path, page.Prefix):
+		http.Redirect(w, r, page.Prefix, http.StatusPermanentRedirect)
+	default:
+		p.page.ServeHTTP(w, r)
+	}
 }
 
 func (p *Proxy) serveHealth(w http.ResponseWriter, _ *http.Request) {

@@ -25,9 +25,10 @@ func (e *engine) dueNow(ctx context.Context, r *request, p *plan) error {
 	if err != nil && !isBudget(err) {
 		return err
 	}
-	if e := p.encode(r, t); e != nil {
-		return e
+	if wrong := p.encode(r, t); wrong != nil {
+		return wrong
 	}
+	e.noteSample(*p, false)
 	return err
 }
 

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/proxy/page"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -32,6 +34,9 @@ type Config struct {
 	Open  func(ctx context.Context, model string) (tiercompact.Config, error)
 	State State
 	Trace trace.Sink // for the proxy's own warnings; nil: none
+	// Archive is that of Open's settings, which the page shows and searches; nil: it
+	// shows no compactions.
+	Archive archive.Store
 
 	FailClosed bool          // refuse a request whose compaction fails; else it passes as it came
 	Token      string        // demanded of every client; "": none
@@ -52,6 +57,7 @@ type Config struct {
 type Proxy struct {
 	cfg     Config
 	engine  *engine
+	page    *page.Page
 	forward *httputil.ReverseProxy
 	send    http.RoundTripper
 	metrics metrics
@@ -72,6 +78,8 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	cfg = withDefaults(cfg)
 	p := &Proxy{cfg: cfg, engine: newEngine(cfg), closing: make(chan struct{})}
+	p.page = page.New(page.Options{Source: conversations{p.engine}, Archive: cfg.Archive, Upstream: cfg.Upstream.Host, Secret: cfg.Token, Now: cfg.Now})
+	p.engine.board.changed = p.page.Changed
 	p.send = cfg.Transport
 	if p.send == nil {
 		p.send = &http.Transport{
@@ -104,6 +112,7 @@ func withDefaults(cfg Config) Config {
 // caller's.
 func (p *Proxy) Close() {
 	p.close.Do(func() { close(p.closing) })
+	p.page.Close()
 	p.plans.Wait()
 }
 
@@ -115,6 +124,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hardenConnection(w, r)
 	if refusal := p.admit(r); refusal != nil {
 		p.metrics.refused.Add(1)
+		if isPage(r) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="tiercompact: any name, the token as password", charset="UTF-8"`)
+		}
 		refusal.write(w, "")
 		return
 	}

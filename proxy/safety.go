@@ -36,7 +36,7 @@ func (f *refusal) write(w http.ResponseWriter, api string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if f.status == http.StatusUnauthorized {
+	if f.status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
 		h.Set("WWW-Authenticate", `Bearer realm="tiercompact"`)
 	}
 	if f.status == http.StatusRequestEntityTooLarge || f.status == http.StatusRequestTimeout {
@@ -158,6 +158,9 @@ func (p *Proxy) tokenMatches(r *http.Request) bool {
 	ok := false
 	for _, given := range tokensIn(r.Header) {
 		ok = p.isToken(given) || ok
+	}
+	if _, password, given := r.BasicAuth(); given && isPage(r) { // all that a browser can send
+		ok = p.isToken(password) || ok
 	}
 	return ok
 }

@@ -107,7 +107,7 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 	defer func() { err = errors.Join(err, e.close(ctx)) }()
 	p, err := proxy.New(proxy.Config{
 		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, FailClosed: o.fail == "closed",
-		Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
+		Archive: e.store, Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
 	})
 	if err != nil {
 		return usageError{err}
