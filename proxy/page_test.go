@@ -1,11 +1,17 @@
 package proxy_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"html"
+	"io"
+	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,19 +37,160 @@ func withArchive(window int) func(*proxy.Config) {
 func (s *setup) work(t *testing.T, name string, from, to int) {
 	t.Helper()
 	for n := from; n <= to; n++ {
-		items := []string{`{"role":"system","content":"You are a coding assistant."}`}
-		for i := range n {
-			items = append(items, withToolCalls(i)...)
-		}
-		items = append(items, fmt.Sprintf(`{"role":"user","content":"Question %d?"}`, n))
-		s.post(t, "/v1/chat/completions", `{"model":"m","messages":[`+strings.Join(items, ",")+`]}`, "X-Tiercompact-Session", name)
+		s.post(t, "/v1/chat/completions", toolSession(n), "X-Tiercompact-Session", name)
 		s.proxy.Wait()
+	}
+}
+
+// toolSession is a request after n turns in which a tool read a file.
+func toolSession(n int) string {
+	items := []string{`{"role":"system","content":"You are a coding assistant."}`}
+	for i := range n {
+		items = append(items, withToolCalls(i)...)
+	}
+	items = append(items, fmt.Sprintf(`{"role":"user","content":"Question %d?"}`, n))
+	return `{"model":"m","messages":[` + strings.Join(items, ",") + `]}`
+}
+
+// formOf returns the fields of the undo form of a conversation.
+func formOf(t *testing.T, text string) url.Values {
+	t.Helper()
+	form := make(url.Values)
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`).FindAllStringSubmatch(text, -1) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	if len(form) != 3 {
+		t.Fatalf("the form has the fields %v: %s", form, text)
+	}
+	return form
+}
+
+func (s *setup) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(s.Server.URL + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if policy := answer.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("%s: the policy is %q", path, policy)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// TestUndoOnThePage undoes a compaction by the form: the next request goes upstream as
+// it came, stays so in the cooldown, and the archive records it.
+func TestUndoOnThePage(t *testing.T) {
+	var store archive.Store
+	s := newSetup(t, 8192, func(c *proxy.Config) { withArchive(8192)(c); store = c.Archive })
+	body := toolSession(5)
+	const path, session = "/v1/chat/completions", "/_tiercompact/session?id=roomy"
+	s.post(t, path, body, "X-Tiercompact-Session", "roomy", "X-Tiercompact-Mode", "hard")
+	compacted := s.last(t)
+	if len(compacted) >= len(body) {
+		t.Fatal("nothing was compacted")
+	}
+	if s.post(t, path, body, "X-Tiercompact-Session", "roomy"); !bytes.Equal(s.last(t), compacted) {
+		t.Fatal("the compaction is not repeated")
+	}
+	_, text := s.get(t, session)
+	form := formOf(t, text)
+	send := func(form url.Values, headers ...string) int {
+		answer, _ := s.post(t, "/_tiercompact/undo", form.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
+		return answer.StatusCode
+	}
+	for name, change := range map[string]func(url.Values){
+		"no proof": func(f url.Values) { f.Del("proof") }, "another proof": func(f url.Values) { f.Set("proof", strings.Repeat("0", 64)) },
+		"another step": func(f url.Values) { f.Set("step", "2") }, "another conversation": func(f url.Values) { f.Set("id", "other") }, "no step": func(f url.Values) { f.Del("step") },
+	} {
+		wrong := maps.Clone(form)
+		change(wrong)
+		if got := send(wrong); got != 403 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if got := send(form, "Origin", "http://evil.example"); got != 403 {
+		t.Errorf("another site: %d", got)
+	}
+	if got, _ := s.get(t, "/_tiercompact/undo?"+form.Encode()); got != 405 {
+		t.Errorf("as a link: %d", got)
+	}
+	if s.post(t, path, body, "X-Tiercompact-Session", "roomy"); !bytes.Equal(s.last(t), compacted) {
+		t.Fatal("a refused form undid the compaction")
+	}
+	if got := send(form); got != 200 { // of the page that it leads to
+		t.Fatalf("undo: %d", got)
+	}
+	if s.post(t, path, body, "X-Tiercompact-Session", "roomy"); string(s.last(t)) != body {
+		t.Errorf("after the undo, %d of %d bytes went upstream", len(s.last(t)), len(body))
+	}
+	if got := send(form); got != 409 {
+		t.Errorf("twice: %d", got)
+	}
+	steps, err := store.Steps(t.Context(), "roomy")
+	if err != nil || len(steps) != 2 || steps[1].Undoes != 1 {
+		t.Errorf("the archive has %+v, %v", steps, err)
+	}
+	if found, err := archive.Verify(t.Context(), store, "roomy"); err != nil || len(found.Damages) > 0 {
+		t.Errorf("the archive has damages: %v, %v", found, err)
+	}
+	s.post(t, path, body, "X-Tiercompact-Session", "roomy", "X-Tiercompact-Mode", "hard") // the next one has a number of its own
+	if steps, _ = store.Steps(t.Context(), "roomy"); len(steps) != 3 {
+		t.Errorf("the archive has %+v", steps)
+	}
+}
+
+// TestThePageFindsWhatWasRemoved searches, and follows the link of a hit.
+func TestThePageFindsWhatWasRemoved(t *testing.T) {
+	s := newSetup(t, 4096, withArchive(4096))
+	s.work(t, "a b", 28, 28)
+	code, text := s.get(t, "/_tiercompact/search?q=%22line+of+file_3.go%22")
+	link := regexp.MustCompile(`href="(/_tiercompact/entry[^"]*)"`).FindStringSubmatch(text)
+	if code != 200 || link == nil {
+		t.Fatalf("%d %s", code, text)
+	}
+	if code, text = s.get(t, html.UnescapeString(link[1])); code != 200 || !strings.Contains(text, "file_3.go") {
+		t.Errorf("%d %s", code, text)
+	}
+	for path, want := range map[string]int{
+		"": 200, "session?id=a+b": 200, "session?id=none": 404, "session": 404, "round?id=a+b&step=1": 200, "round?id=a+b&step=9": 404, "round?id=a+b&step=x": 400,
+		"search": 200, "search?q=zzzzqqq": 200, "entry?session=a+b&id=ffffffff": 404, "page.css": 200, "page.js": 200, "icon.svg": 200, "nothing": 404, "assets/page.css": 404,
+	} {
+		if code, text := s.get(t, "/_tiercompact/"+path); code != want {
+			t.Errorf("%s: %d %.300s", path, code, text)
+		}
+	}
+}
+
+// TestABrowserCanSendTheTokenAsAPassword has a proxy that demands a token.
+func TestABrowserCanSendTheTokenAsAPassword(t *testing.T) {
+	s := newSetup(t, 4096, func(c *proxy.Config) { c.Token = token })
+	for _, test := range []struct {
+		path, password string
+		want           int
+	}{
+		{"/_tiercompact/", token, 200}, {"/_tiercompact/", token + "x", 401}, {"/_tiercompact/", "", 401}, {"/metrics", token, 401}, {"/api/tags", token, 401}, {"/v1/compact", token, 401},
+	} {
+		r, _ := http.NewRequest(http.MethodGet, s.Server.URL+test.path, nil)
+		r.SetBasicAuth("anyone", test.password)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if asks := strings.HasPrefix(answer.Header.Get("WWW-Authenticate"), "Basic "); answer.StatusCode != test.want || asks != (test.want == 401 && test.path == "/_tiercompact/") {
+			t.Errorf("%s, %q: %d, %v", test.path, test.password, answer.StatusCode, answer.Header)
+		}
 	}
 }
 
 func TestThePageInChromium(t *testing.T) {
 	b := startBrowser(t)
-	const window = 8192
+	const window = 4096
 	s := newSetup(t, window, withArchive(window))
 	home := s.Server.URL + "/_tiercompact/"
 	b.size(1100, 900, "light")
@@ -52,15 +199,15 @@ func TestThePageInChromium(t *testing.T) {
 	b.wait(`document.getElementById("live").textContent === "live"`)
 	s.work(t, "fix-login", 1, 1) // no reload: it appears
 	b.wait(`document.querySelectorAll(".card").length === 1 && document.querySelector(".card a").textContent === "fix-login"`)
-	s.work(t, "fix-login", 2, 24)
-	b.wait(`/\b[1-9]\d* compactions/.test(document.querySelector(".card").innerText)`)
+	s.work(t, "fix-login", 2, 30)
+	b.wait(`/\b[1-9]\d* compactions?/.test(document.querySelector(".card").innerText)`)
 	session := home + "session?id=fix-login"
 	b.open(session)
 	b.checkChart(t)
 	if dir := os.Getenv("PAGE_PICTURES"); dir != "" {
 		b.takePictures(dir, session)
 	}
-	b.checkUndo(t, s)
+	b.checkUndo(t, s, home)
 	b.checkNarrow(t, home, session)
 	for _, line := range b.log {
 		t.Errorf("the browser complains: %s", line)
@@ -110,18 +257,20 @@ func (b *browser) checkChart(t *testing.T) {
 	}
 }
 
-// checkUndo undoes the newest compaction with the page's button.
-func (b *browser) checkUndo(t *testing.T, s *setup) {
+// checkUndo undoes a compaction with the page's button: the next request goes upstream
+// as it came.
+func (b *browser) checkUndo(t *testing.T, s *setup, home string) {
 	t.Helper()
-	before := len(s.last(t))
-	var inUse int
-	b.eval(&inUse, `[...document.querySelectorAll(".tag")].filter(e => e.textContent === "in use").length`)
+	body := toolSession(5)
+	if answer, _ := s.post(t, "/v1/chat/completions", body, "X-Tiercompact-Session", "roomy", "X-Tiercompact-Mode", "hard"); len(s.last(t)) >= len(body) {
+		t.Fatalf("nothing was compacted: %v", answer.Header)
+	}
+	b.open(home + "session?id=roomy")
+	b.wait(`[...document.querySelectorAll(".tag")].some(e => e.textContent === "in use")`)
 	b.eval(nil, `document.querySelector("form[action$=undo] button").click()`)
-	b.wait(`document.querySelector(".undone .tag")`)
-	b.wait(fmt.Sprintf(`[...document.querySelectorAll(".tag")].filter(e => e.textContent === "in use").length === %d`, inUse-1))
-	s.work(t, "fix-login", 24, 24)
-	if after := len(s.last(t)); after <= before {
-		t.Errorf("after the undo, %d bytes went upstream, %d before", after, before)
+	b.wait(`document.querySelector(".undone .tag") && ![...document.querySelectorAll(".tag")].some(e => e.textContent === "in use")`)
+	if s.post(t, "/v1/chat/completions", body, "X-Tiercompact-Session", "roomy"); string(s.last(t)) != body {
+		t.Errorf("after the undo, %d of %d bytes went upstream", len(s.last(t)), len(body))
 	}
 }
 

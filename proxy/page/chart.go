@@ -1,8 +1,10 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +97,7 @@ func (c *chart) addLimits(s Sample, y func(float64) float64) {
 		at := share(s.Budget, s.Window)
 		c.Limits = append(c.Limits, limit{Name: fmt.Sprintf("budget %.0f %%", 100*at), Class: "budget", Y: y(at)})
 	}
+	slices.SortStableFunc(c.Limits, func(a, b limit) int { return cmp.Compare(b.Y, a.Y) })
 	for i := range c.Limits { // from the lowest up
 		c.Limits[i].LabelY = rounded(c.Limits[i].Y + 4)
 		if i > 0 {

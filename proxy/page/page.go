@@ -135,7 +135,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, Prefix)
 	views := map[string]func(http.ResponseWriter, *http.Request){
 		"": p.serveSessions, "session": p.serveSession, "round": p.serveRound, "search": p.serveSearch, "entry": p.serveEntry,
-		"live": p.live.serve, "page.css": p.serveFile, "page.js": p.serveFile, "undo": p.serveUndo,
+		"live": p.live.serve, "page.css": p.serveFile, "page.js": p.serveFile, "icon.svg": p.serveFile, "undo": p.serveUndo,
 	}
 	serve, ok := views[path]
 	method := http.MethodGet
