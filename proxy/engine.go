@@ -22,6 +22,7 @@ import (
 type engine struct {
 	cfg    Config
 	models modelCache
+	board  board
 
 	mu   sync.Mutex
 	live map[string]*liveRounds // by id
@@ -46,16 +47,18 @@ func newEngine(cfg Config) *engine {
 
 // A plan is what was decided for a request.
 type plan struct {
-	session   string
-	noticed   string
-	body      []byte // in place of the request's; nil: it goes out as it came
-	report    tiercompact.Report
-	due       levels.Name
-	warning   string
-	place     place
-	history   tiercompact.History
-	rounds    liveRounds
-	compactor *tiercompact.Compactor
+	session string
+	noticed string
+	body    []byte // in place of the request's; nil: it goes out as it came
+	report  tiercompact.Report
+	due     levels.Name
+	warning string
+	place   place
+
+	thresholds levels.Thresholds
+	history    tiercompact.History
+	rounds     liveRounds
+	compactor  *tiercompact.Compactor
 }
 
 // setHeaders describes the plan to the client.
@@ -87,13 +90,19 @@ func (p plan) setHeaders(h http.Header) {
 // does not fit, the server's cache is cold, or the client asks for a level.
 func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	compactor, cfg, err := e.models.get(ctx, r.doc.model())
+	if errors.Is(err, ErrNoWindow) && r.window >= minWindow {
+		cfg.Window, err = r.window, nil
+	}
 	if err != nil {
 		return p, fmt.Errorf("open the model %s: %w", r.doc.model(), err)
+	}
+	if r.exact {
+		cfg.Window = r.window
 	}
 	if p.place, err = placeOf(ctx, e.cfg.State, r); err != nil {
 		return p, err
 	}
-	p.session, p.noticed, p.compactor = p.place.tip.ID, p.place.noticed, compactor
+	p.session, p.noticed, p.compactor, p.thresholds = p.place.tip.ID, p.place.noticed, compactor, cfg.Thresholds.WithDefaults(string(cfg.Preset))
 	p.history = tiercompact.History{
 		ID: p.session, Messages: r.doc.messages(), Tools: r.doc.tools(), Reserve: r.reserve,
 		Window: windowOf(cfg.Window, r.window, p.place.tip.Window),
@@ -141,6 +150,7 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	if cut := e.takeTruncated(p.session); cut != "" && p.warning == "" {
 		p.warning = cut
 	}
+	e.noteSample(p, false)
 	return p, nil
 }
 
@@ -228,14 +238,14 @@ func (e *engine) later(ctx context.Context, p plan) error {
 		return err
 	}
 	_, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
-	p.rounds.rounds = rounds
+	p.rounds.rounds, p.report = rounds, report
 	if !report.Compacted() {
 		e.keep(p.session, p.rounds)
 		return err
 	}
-	p.report = report
 	stored := e.store(ctx, &p)
 	if stored == nil {
+		e.noteSample(p, true)
 		e.reportRound(p, true)
 	}
 	return errors.Join(err, stored)
@@ -404,8 +414,9 @@ func (c *modelCache) get(ctx context.Context, model string) (*tiercompact.Compac
 	c.mu.Unlock()
 	m.once.Do(func() {
 		cfg, err := c.open(context.WithoutCancel(ctx), model)
-		if err == nil {
-			m.compactor, err = tiercompact.New(cfg)
+		if err == nil || errors.Is(err, ErrNoWindow) {
+			made, wrong := tiercompact.New(cfg)
+			m.compactor, err = made, cmp.Or(wrong, err)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -17,9 +17,15 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/proxy/page"
 	"github.com/tiercompact/tiercompact/trace"
 )
+
+// ErrNoWindow says that the settings of a model are complete except for its window:
+// requests that name theirs are compacted.
+var ErrNoWindow = errors.New("the window of the model is not known")
 
 // A Config holds the settings of a proxy. Upstream, Open and State are required.
 type Config struct {
@@ -29,6 +35,9 @@ type Config struct {
 	Open  func(ctx context.Context, model string) (tiercompact.Config, error)
 	State State
 	Trace trace.Sink // for the proxy's own warnings; nil: none
+	// Archive is that of Open's settings, which the page shows and searches; nil: it
+	// shows no compactions.
+	Archive archive.Store
 
 	Native    bool          // the upstream is Ollama: requests of OpenAI and Anthropic are translated to /api/chat
 	KeepAlive time.Duration // how long Ollama keeps the model of a translated request loaded; 0: its default
@@ -66,6 +75,7 @@ type RequestReport struct {
 type Proxy struct {
 	cfg     Config
 	engine  *engine
+	page    *page.Page
 	forward *httputil.ReverseProxy
 	send    http.RoundTripper
 	metrics metrics
@@ -86,6 +96,8 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	cfg = withDefaults(cfg)
 	p := &Proxy{cfg: cfg, engine: newEngine(cfg), closing: make(chan struct{})}
+	p.page = page.New(page.Options{Source: conversations{p.engine}, Archive: cfg.Archive, Upstream: cfg.Upstream.Host, Secret: cfg.Token, Now: cfg.Now})
+	p.engine.board.changed = p.page.Changed
 	p.send = cfg.Transport
 	if p.send == nil {
 		p.send = &http.Transport{
@@ -118,6 +130,7 @@ func withDefaults(cfg Config) Config {
 // caller's.
 func (p *Proxy) Close() {
 	p.close.Do(func() { close(p.closing) })
+	p.page.Close()
 	p.plans.Wait()
 }
 
@@ -126,8 +139,12 @@ func (p *Proxy) Wait() { p.plans.Wait() }
 
 // ServeHTTP answers the proxy's own paths, and forwards every other request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	hardenConnection(w, r)
 	if refusal := p.admit(r); refusal != nil {
 		p.metrics.refused.Add(1)
+		if isPage(r) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="tiercompact: any name, the token as password", charset="UTF-8"`)
+		}
 		refusal.write(w, "")
 		return
 	}
@@ -203,7 +220,7 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 	case errors.As(err, &pass):
 		x.sent = nil
 		x.headers.Set(passedHeader, headerText(string(pass)))
-		p.engine.report(RequestReport{Session: cmp.Or(req.session, "proxy"), Level: levels.None, Passed: string(pass)})
+		p.engine.report(RequestReport{Session: cmp.Or(r.Header.Get(sessionHeader), "proxy"), Level: levels.None, Passed: string(pass)})
 		return true
 	case err != nil:
 		return p.failed(w, x, err)

@@ -126,7 +126,7 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 	e.sinks.Sink = trace.Join(e.sinks.Sink, printWarnings(cmd))
 	p, err := proxy.New(proxy.Config{
 		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, Native: o.native, RecallTool: o.recallTool, KeepAlive: o.keepAlive, Report: printRequests(cmd, o.verbose), FailClosed: o.fail == "closed",
-		Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
+		Archive: e.store, Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
 	})
 	if err != nil {
 		return usageError{err}
@@ -252,10 +252,10 @@ func (e *serveEngine) open(ctx context.Context, model string) (tiercompact.Confi
 		return tiercompact.Config{}, err
 	}
 	cfg := opened.Config
-	if c.Window == 0 && opened.Window.Source == "" {
-		return cfg, fmt.Errorf("the window of %s is not known; give serve --window N", printableLine(c.Model))
-	}
 	cfg.Archive, cfg.Progress, cfg.Trace = e.store, nil, e.sinks.Sink
+	if c.Window == 0 && opened.Window.Source == "" {
+		return cfg, fmt.Errorf("%w (%s); give serve --window N", proxy.ErrNoWindow, printableLine(cmp.Or(c.Model, "it has no name")))
+	}
 	if e.upstream != nil {
 		printNote(e.cmd, "model %s: a window of %d tokens", printableLine(cmp.Or(c.Model, "without a name")), cfg.Window)
 	}
