@@ -13,7 +13,12 @@ import (
 )
 
 // sdkAnswer answers with what the real Ollama sent: see recorded_test.go.
-func sdkAnswer(t *testing.T) http.HandlerFunc {
+func sdkAnswer(t *testing.T) http.HandlerFunc { return sdkAnswers(t, true) }
+
+// sdkTextAnswer is sdkAnswer without calls.
+func sdkTextAnswer(t *testing.T) http.HandlerFunc { return sdkAnswers(t, false) }
+
+func sdkAnswers(t *testing.T, calls bool) http.HandlerFunc {
 	names := map[string]string{"/api/chat": "chat", "/v1/chat/completions": "openai", "/v1/responses": "responses", "/v1/messages": "anthropic"}
 	answers := make(map[string]recordedAnswer)
 	for _, name := range names {
@@ -33,7 +38,7 @@ func sdkAnswer(t *testing.T) http.HandlerFunc {
 		_ = json.Unmarshal(body, &q)
 		name, ok := names[r.URL.Path]
 		stream := q.Stream != nil && *q.Stream || q.Stream == nil && name == "chat"
-		if len(q.Tools) > 0 {
+		if len(q.Tools) > 0 && calls {
 			name += "-call"
 		}
 		if stream {
