@@ -29,7 +29,7 @@ lint: ## the analyzers of internal/tools/lint, as the phase check runs them
 	dist/lint -test=false ./...
 all: ## what a change must pass
 	.ci/run
-check test race cover property cross demo ollama s3 serve: ## ollama, s3: build a real server, and run the tests that need one; serve: the SDKs and the proxy
+check test race cover property cross demo ollama s3 serve: ## ollama, s3: build a real server, and run the tests that need one; serve: SDKs, the hooks and the proxy
 	.ci/run $@
 fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
 	FUZZTIME=$${FUZZTIME:-10m} .ci/run fuzz

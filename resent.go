@@ -20,8 +20,9 @@ import (
 // as JSON; [Compactor.CompactHistory] returns the next one.
 type Rounds struct {
 	rewrites   []edit.Rewrite
-	steps      int // archived so far
-	length     int // messages of the history at the newest round
+	numbers    []int // of the rewrites in the archive; 0: not known
+	steps      int   // archived so far
+	length     int   // messages of the history at the newest round
 	waits      map[levels.Name]levelWait
 	models     outages
 	failedStep *failedStep
@@ -37,6 +38,19 @@ type countCache struct {
 // Len returns the number of rounds.
 func (r Rounds) Len() int { return len(r.rewrites) }
 
+// Steps returns the numbers of the rounds in the archive, oldest first. 0: not known.
+func (r Rounds) Steps() []int { return slices.Clone(r.numbers) }
+
+// Undo returns the rounds without the newest one. The cooldown begins, for a history
+// that has length messages now.
+func (r Rounds) Undo(length int) Rounds {
+	if n := len(r.rewrites); n > 0 {
+		r.rewrites, r.numbers = r.rewrites[:n-1:n-1], r.numbers[:n-1:n-1]
+		r.length, r.waits = max(r.length, length), nil
+	}
+	return r
+}
+
 // Replay repeats the rounds on a history that was sent again, and returns the result
 // with the rounds that still fit: one whose messages the client has changed is dropped,
 // with those after it.
@@ -45,13 +59,14 @@ func (r Rounds) Replay(messages chat.Transcript) (chat.Transcript, Rounds) {
 	if len(fit) < len(r.rewrites) {
 		r.length, r.waits = 0, nil
 	}
-	r.rewrites = fit[:len(fit):len(fit)]
+	r.rewrites, r.numbers = fit[:len(fit):len(fit)], r.numbers[:len(fit):len(fit)]
 	return t, r
 }
 
 // storedRounds is the JSON form of [Rounds].
 type storedRounds struct {
 	Rewrites []edit.Rewrite             `json:"rewrites,omitempty"`
+	Numbers  []int                      `json:"numbers,omitempty"`
 	Steps    int                        `json:"steps,omitempty"`
 	Length   int                        `json:"length,omitempty"`
 	Waits    map[levels.Name]storedWait `json:"waits,omitempty"`
@@ -65,7 +80,7 @@ type storedWait struct {
 
 // MarshalJSON returns what a later process needs.
 func (r Rounds) MarshalJSON() ([]byte, error) {
-	s := storedRounds{Rewrites: r.rewrites, Steps: r.steps, Length: r.length}
+	s := storedRounds{Rewrites: r.rewrites, Numbers: r.numbers, Steps: r.steps, Length: r.length}
 	for name, w := range r.waits {
 		if s.Waits == nil {
 			s.Waits = make(map[levels.Name]storedWait)
@@ -81,7 +96,8 @@ func (r *Rounds) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("read rounds: %w", err)
 	}
-	*r = Rounds{rewrites: s.Rewrites, steps: max(0, s.Steps), length: max(0, s.Length)}
+	*r = Rounds{rewrites: s.Rewrites, numbers: make([]int, len(s.Rewrites)), steps: max(0, s.Steps), length: max(0, s.Length)}
+	copy(r.numbers, s.Numbers)
 	for name, w := range s.Waits {
 		if r.waits == nil {
 			r.waits = make(map[levels.Name]levelWait)
@@ -102,6 +118,12 @@ type History struct {
 	Level  levels.Name // compact with this level now; "": by usage
 	Layers bool        // three layers, due at Policy.TriggerPct, in place of levels
 	Later  bool        // make no round now; the report says whether one is due
+}
+
+// HandleRecall answers a call of [RecallTool] for the conversation with an id: see
+// [Session.HandleRecall].
+func (c *Compactor) HandleRecall(ctx context.Context, id, args string) (string, error) {
+	return c.startSession(id, nil).HandleRecall(ctx, args)
 }
 
 // ByTurn is the reason of a check with [History.Later] that found a round due.
@@ -136,7 +158,8 @@ func (c *Compactor) CompactHistory(ctx context.Context, h History, r Rounds) (ch
 	if !ok {
 		return t, r, Report{}, fmt.Errorf("record the round of %s: its edits do not fit the messages", h.ID)
 	}
-	r.rewrites, r.length, r.waits = append(r.rewrites, made), len(h.Messages), nil
+	r.rewrites, r.numbers = append(r.rewrites, made), append(r.numbers, report.Step)
+	r.length, r.waits = len(h.Messages), nil
 	return slices.Clone(o.round.t.messages), r, report, err
 }
 
@@ -186,7 +209,7 @@ func (s *Session) decideHistory(h History, r Rounds, known *resentHistory, t cha
 	default:
 		s.cfg.Trigger = historyTrigger(s.cfg.Trigger)
 		conv := s.takeHistory(fullHistory{id: h.ID, messages: h.Messages}, known, t, u.Tools)
-		gate := cooldown.State{Fired: len(r.rewrites) > 0, Since: len(h.Messages) - r.length}
+		gate := cooldown.State{Fired: len(r.rewrites) > 0 || r.length > 0, Since: len(h.Messages) - r.length}
 		d = decide(&s.cfg, q, &state{usage: u, t: &conv, waits: r.waits, open: s.cfg.gate.Open(gate)})
 		maps.Copy(s.wait, r.waits)
 		return d, &conv

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -139,6 +140,14 @@ func (d *Disk) Has(_ context.Context, id string) (bool, error) {
 	defer d.mu.Unlock()
 	_, ok := d.index.byID[id]
 	return ok, nil
+}
+
+func (d *Disk) List(context.Context) ([]Tip, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := d.index.oldestFirst()
+	slices.Reverse(all)
+	return all, nil
 }
 
 func (d *Disk) Touch(_ context.Context, tip Tip) error {

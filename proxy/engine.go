@@ -22,11 +22,13 @@ import (
 type engine struct {
 	cfg    Config
 	models modelCache
+	board  board
 
 	mu   sync.Mutex
 	live map[string]*liveRounds // by id
 	cuts map[string]string      // by id: the upstream cut the request before
-	ids  []string               // of live, used last at the end
+	seen map[string]countedPrompt
+	ids  []string // of live, used last at the end
 }
 
 // liveRounds are the rounds of a conversation in memory, with the counts of its
@@ -40,21 +42,23 @@ type liveRounds struct {
 const maxLive = 256
 
 func newEngine(cfg Config) *engine {
-	return &engine{cfg: cfg, live: make(map[string]*liveRounds), cuts: make(map[string]string), models: modelCache{open: cfg.Open}}
+	return &engine{cfg: cfg, live: make(map[string]*liveRounds), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
 }
 
 // A plan is what was decided for a request.
 type plan struct {
-	session   string
-	noticed   string
-	body      []byte // in place of the request's; nil: it goes out as it came
-	report    tiercompact.Report
-	due       levels.Name
-	warning   string
-	place     place
-	history   tiercompact.History
-	rounds    liveRounds
-	compactor *tiercompact.Compactor
+	session string
+	noticed string
+	body    []byte // in place of the request's; nil: it goes out as it came
+	report  tiercompact.Report
+	due     levels.Name
+	warning string
+	place   place
+
+	thresholds levels.Thresholds
+	history    tiercompact.History
+	rounds     liveRounds
+	compactor  *tiercompact.Compactor
 }
 
 // setHeaders describes the plan to the client.
@@ -86,13 +90,19 @@ func (p plan) setHeaders(h http.Header) {
 // does not fit, the server's cache is cold, or the client asks for a level.
 func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	compactor, cfg, err := e.models.get(ctx, r.doc.model())
+	if errors.Is(err, ErrNoWindow) && r.window >= minWindow {
+		cfg.Window, err = r.window, nil
+	}
 	if err != nil {
 		return p, fmt.Errorf("open the model %s: %w", r.doc.model(), err)
+	}
+	if r.exact {
+		cfg.Window = r.window
 	}
 	if p.place, err = placeOf(ctx, e.cfg.State, r); err != nil {
 		return p, err
 	}
-	p.session, p.noticed, p.compactor = p.place.tip.ID, p.place.noticed, compactor
+	p.session, p.noticed, p.compactor, p.thresholds = p.place.tip.ID, p.place.noticed, compactor, cfg.Thresholds.WithDefaults(string(cfg.Preset))
 	p.history = tiercompact.History{
 		ID: p.session, Messages: r.doc.messages(), Tools: r.doc.tools(), Reserve: r.reserve,
 		Window: windowOf(cfg.Window, r.window, p.place.tip.Window),
@@ -140,6 +150,7 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	if cut := e.takeTruncated(p.session); cut != "" && p.warning == "" {
 		p.warning = cut
 	}
+	e.noteSample(p, false)
 	return p, nil
 }
 
@@ -202,6 +213,9 @@ func (e *engine) round(ctx context.Context, p *plan) (chat.Transcript, error) {
 			return t, err
 		}
 		stored := e.store(ctx, p)
+		if stored == nil {
+			e.reportRound(*p, false)
+		}
 		if stored == nil || !errors.Is(stored, ErrConflict) || tries == maxConflicts {
 			return t, cmp.Or(stored, err)
 		}
@@ -224,12 +238,29 @@ func (e *engine) later(ctx context.Context, p plan) error {
 		return err
 	}
 	_, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
-	p.rounds.rounds = rounds
+	p.rounds.rounds, p.report = rounds, report
 	if !report.Compacted() {
 		e.keep(p.session, p.rounds)
 		return err
 	}
-	return errors.Join(err, e.store(ctx, &p))
+	stored := e.store(ctx, &p)
+	if stored == nil {
+		e.noteSample(p, true)
+		e.reportRound(p, true)
+	}
+	return errors.Join(err, stored)
+}
+
+// reportRound reports a round of a plan, or that a request needed none.
+func (e *engine) reportRound(p plan, planned bool) {
+	u := p.report.Usage
+	e.report(RequestReport{Session: p.session, Level: strongestOf(p.report), Before: p.report.Before, After: p.report.After, Budget: u.Budget, Planned: planned})
+}
+
+func (e *engine) report(r RequestReport) {
+	if e.cfg.Report != nil {
+		e.cfg.Report(r)
+	}
 }
 
 // load returns the rounds that a request repeats: those of its conversation, or of the
@@ -319,6 +350,25 @@ func (e *engine) noteTruncated(id, warning string) {
 	e.cuts[id] = warning
 }
 
+// A countedPrompt is a request whose tokens the upstream has counted.
+type countedPrompt struct{ estimate, count int }
+
+// noteCount keeps a count of the upstream, and reports whether it proves that the
+// prompt was cut: a shorter request of the conversation had more tokens.
+func (e *engine) noteCount(id string, now countedPrompt) (shorter int, proven bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	was := e.seen[id]
+	if was.count > now.count && was.estimate < now.estimate {
+		return was.count, true
+	}
+	if len(e.seen) >= maxLive {
+		clear(e.seen)
+	}
+	e.seen[id] = now
+	return 0, false
+}
+
 func (e *engine) takeTruncated(id string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -364,8 +414,9 @@ func (c *modelCache) get(ctx context.Context, model string) (*tiercompact.Compac
 	c.mu.Unlock()
 	m.once.Do(func() {
 		cfg, err := c.open(context.WithoutCancel(ctx), model)
-		if err == nil {
-			m.compactor, err = tiercompact.New(cfg)
+		if err == nil || errors.Is(err, ErrNoWindow) {
+			made, wrong := tiercompact.New(cfg)
+			m.compactor, err = made, cmp.Or(wrong, err)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -128,6 +128,8 @@ func (badStore) Put(context.Context, archive.Step) error {
 	return errors.New("no space left on device")
 }
 
+func fullDisk() archive.Store { return badStore{archive.NewMemory()} }
+
 func TestACompactionThatFailsLetsTheRequestPass(t *testing.T) {
 	for name, open := range map[string]func(context.Context, string) (tiercompact.Config, error){
 		"the window is unknown": func(context.Context, string) (tiercompact.Config, error) {
@@ -135,7 +137,7 @@ func TestACompactionThatFailsLetsTheRequestPass(t *testing.T) {
 		},
 		"the archive's disk is full": func(ctx context.Context, m string) (tiercompact.Config, error) {
 			cfg, err := steady(3000)(ctx, m)
-			cfg.Archive = badStore{archive.NewMemory()}
+			cfg.Archive = fullDisk()
 			return cfg, err
 		},
 	} {

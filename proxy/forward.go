@@ -31,11 +31,22 @@ var quietLog = log.New(io.Discard, "", 0)
 // the proxy's own and those of the connection.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host = p.cfg.Upstream.Scheme, p.cfg.Upstream.Host
-	if base := strings.TrimSuffix(p.cfg.Upstream.EscapedPath(), "/"); base != "" {
-		r.Out.URL.Path = strings.TrimSuffix(p.cfg.Upstream.Path, "/") + r.In.URL.Path
-		r.Out.URL.RawPath = base + r.In.URL.EscapedPath()
+	path, escaped := r.In.URL.Path, r.In.URL.EscapedPath()
+	x := exchangeOf(r.In)
+	if x.native != nil {
+		path, escaped = nativePath, nativePath
+		r.Out.URL.Path, r.Out.URL.RawPath = path, ""
 	}
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // the standard library would drop what it cannot parse
+	if base := strings.TrimSuffix(p.cfg.Upstream.EscapedPath(), "/"); base != "" {
+		r.Out.URL.Path = strings.TrimSuffix(p.cfg.Upstream.Path, "/") + path
+		r.Out.URL.RawPath = base + escaped
+	}
+	if x.native == nil {
+		r.Out.URL.RawQuery = r.In.URL.RawQuery // the standard library would drop what it cannot parse
+	} else {
+		r.Out.URL.RawQuery = ""
+		r.Out.Header.Del("Accept-Encoding") // the answer is read here
+	}
 	r.Out.Host = ""
 	for name := range r.Out.Header {
 		if strings.HasPrefix(name, ownPrefix) {
@@ -46,7 +57,10 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if _, sent := r.In.Header["User-Agent"]; !sent {
 		r.Out.Header["User-Agent"] = nil // none of this program's either
 	}
-	if x := exchangeOf(r.In); x.body != nil {
+	if x.recalls {
+		r.Out.Header.Del("Accept-Encoding")
+	}
+	if x.body != nil {
 		setBody(r.Out, x.body)
 	}
 }
@@ -68,13 +82,19 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 		p.planLater(x)
 	}
 	answer, err := p.send.RoundTrip(r)
-	if err != nil || x.sent == nil || answer.StatusCode < http.StatusBadRequest || x.sent.api.counts {
+	if err != nil || answer.StatusCode < http.StatusBadRequest || x.sent == nil && x.native == nil || x.api.counts {
 		return answer, err
 	}
 	head, err := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody))
 	whole := len(head) < maxErrorBody && err == nil
 	answer.Body = restored(head, answer.Body)
-	if !whole || !remote.TooLong(answer.StatusCode, string(head)) {
+	switch {
+	case !whole:
+		return answer, nil
+	case x.native != nil && x.native.think && !x.noThink && refusedToThink(answer.StatusCode, string(head)):
+		x.noThink = true // as Ollama's own /v1/messages does
+		return p.sendAgain(r, x, answer, x.source)
+	case x.sent == nil || !remote.TooLong(answer.StatusCode, string(head)):
 		return answer, nil
 	}
 	p.metrics.overflows.Add(1)
@@ -83,6 +103,29 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || body == nil {
 		return answer, nil // the client gets the upstream's own words
 	}
+	second, err := p.sendAgain(r, x, answer, body)
+	if second == answer || err != nil {
+		return answer, nil
+	}
+	x.retried = true
+	x.plan.setHeaders(x.headers)
+	x.headers.Set(retriedHeader, "1")
+	p.metrics.retries.Add(1)
+	return second, nil
+}
+
+// sendAgain sends another body in the client's API for a request. If that fails, it
+// returns the answer that there is.
+func (p *Proxy) sendAgain(r *http.Request, x *exchange, answer *http.Response, body []byte) (*http.Response, error) {
+	source, native := x.source, x.native
+	if native != nil {
+		source = body
+		var err error
+		if body, native, err = translate(x.api, source, p.nativeSettings(r, x)); err != nil {
+			return answer, nil
+		}
+		native.prompt = x.plan.report.Usage.Tokens
+	}
 	again := r.Clone(r.Context())
 	setBody(again, body)
 	second, err := p.send.RoundTrip(again)
@@ -90,10 +133,7 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 		return answer, nil
 	}
 	_ = answer.Body.Close()
-	x.retried, x.body = true, body
-	x.plan.setHeaders(x.headers)
-	x.headers.Set(retriedHeader, "1")
-	p.metrics.retries.Add(1)
+	x.body, x.source, x.native = body, source, native
 	return second, nil
 }
 
@@ -164,6 +204,12 @@ func (p *Proxy) modifyResponse(answer *http.Response) error {
 	}
 	body.start()
 	answer.Body = body
+	if x.recalls && answer.StatusCode == http.StatusOK {
+		p.recallAnswer(answer, x)
+	}
+	if x.native != nil {
+		x.native.translateAnswer(answer)
+	}
 	return nil
 }
 
@@ -190,11 +236,20 @@ func (p *Proxy) observe(x *exchange, prompt int) {
 	if u.Tools > 0 && none.ToolsLeftOut(u.Tokens, u.Tools, prompt) {
 		return
 	}
-	if _, sample := none.Observe(u.Tokens, prompt, u.Window); sample.Truncated {
-		p.metrics.truncated.Add(1)
-		p.engine.noteTruncated(x.plan.session, fmt.Sprintf("the upstream read %d of about %d tokens of the request before: it cut the prompt silently", prompt, u.Tokens))
-		p.warn(x.plan.session, trace.High, "the upstream cut the prompt silently: "+sample.Reason, "set the upstream's window (num_ctx, --ctx-size), or give serve the real one with --window")
+	_, sample := none.Observe(u.Tokens, prompt, u.Window)
+	shorter, proven := p.engine.noteCount(x.plan.session, countedPrompt{u.Tokens, prompt})
+	if !sample.Truncated {
+		return
 	}
+	p.metrics.truncated.Add(1)
+	header := fmt.Sprintf("the upstream seems to have cut the prompt of the request before: it read %d of about %d tokens", prompt, u.Tokens)
+	event := "the upstream seems to cut the prompt silently: " + sample.Reason
+	if proven {
+		header = fmt.Sprintf("the upstream cut the prompt of the request before: it read %d of about %d tokens, and %d of a shorter one", prompt, u.Tokens, shorter)
+		event = fmt.Sprintf("the upstream cut the prompt silently: it read %d of about %d tokens, and %d of a shorter request", prompt, u.Tokens, shorter)
+	}
+	p.engine.noteTruncated(x.plan.session, header)
+	p.warn(x.plan.session, trace.High, event, "set the upstream's window (num_ctx, --ctx-size), or give serve the real one with --window")
 }
 
 // upstreamFailed answers a request that the upstream did not.

@@ -10,7 +10,7 @@ import (
 // metrics are the proxy's counters. They have no labels: their number is limited,
 // whatever clients send.
 type metrics struct {
-	requests, refused, compacted, failures, overflows, retries, truncated, upstream atomic.Int64
+	requests, refused, compacted, failures, overflows, retries, truncated, upstream, recalls atomic.Int64
 
 	added seconds
 }
@@ -37,6 +37,7 @@ func (p *Proxy) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 		{"compacted_total", "Requests that went upstream compacted.", m.compacted.Load()},
 		{"failures_total", "Compactions that failed.", m.failures.Load()},
 		{"overflows_total", "Requests that the upstream refused as too long.", m.overflows.Load()},
+		{"recalls_total", "Calls of the tool recall that the proxy answered.", m.recalls.Load()},
 		{"retries_total", "Requests that were compacted harder and sent once more.", m.retries.Load()},
 		{"truncated_total", "Prompts that the upstream seems to have cut silently.", m.truncated.Load()},
 		{"upstream_errors_total", "Requests that the upstream did not answer.", m.upstream.Load()},

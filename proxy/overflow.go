@@ -70,6 +70,7 @@ func (e *engine) harder(ctx context.Context, r *request, p *plan, refused string
 	if p.report.Usage.Tokens >= before {
 		return nil, nil
 	}
+	e.noteSample(*p, false)
 	return r.doc.encode(t)
 }
 

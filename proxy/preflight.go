@@ -5,28 +5,19 @@ import (
 	"net/http"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/wire"
 )
 
 // preflight compacts a request before its caller sends it. What is due is made at once.
-func (e *engine) preflight(ctx context.Context, r *request) ([]byte, compactReport, error) {
+func (e *engine) preflight(ctx context.Context, r *request) (plan, error) {
 	p, err := e.compact(ctx, r)
 	if err == nil && p.due != "" && p.report.Reason == tiercompact.ByTurn {
 		if err = e.dueNow(ctx, r, &p); isBudget(err) && !e.cfg.FailClosed {
 			p.warning, err = err.Error(), nil
 		}
 	}
-	report := compactReport{
-		Session: p.session, Level: strongestOf(p.report), Before: p.report.Before, After: p.report.After,
-		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Rounds: p.rounds.rounds.Len(), Noticed: p.noticed, Warning: p.warning,
-	}
-	if err != nil {
-		return nil, report, err
-	}
-	if p.body == nil {
-		return r.body, report, nil
-	}
-	return p.body, report, nil
+	return p, err
 }
 
 func (e *engine) dueNow(ctx context.Context, r *request, p *plan) error {
@@ -34,9 +25,10 @@ func (e *engine) dueNow(ctx context.Context, r *request, p *plan) error {
 	if err != nil && !isBudget(err) {
 		return err
 	}
-	if e := p.encode(r, t); e != nil {
-		return e
+	if wrong := p.encode(r, t); wrong != nil {
+		return wrong
 	}
+	e.noteSample(*p, false)
 	return err
 }
 
@@ -51,7 +43,17 @@ func NewPreflight(cfg Config) *Preflight {
 }
 
 // A PreflightReport describes what a preflight did.
-type PreflightReport = compactReport
+type PreflightReport struct {
+	Session string
+	Level   levels.Name
+	Before  int // tokens
+	After   int
+	Window  int
+	Budget  int
+	Rounds  int
+	Noticed string
+	Warning string
+}
 
 // Compact returns the body to send for a request of the conversation with an id. The
 // body is in the format of an API, or a list of messages.
@@ -60,5 +62,16 @@ func (f *Preflight) Compact(ctx context.Context, id string, c wire.Conversation,
 	if err := r.readHeaders(http.Header{sessionHeader: {id}}); err != nil {
 		return nil, PreflightReport{}, err
 	}
-	return f.engine.preflight(ctx, r)
+	p, err := f.engine.preflight(ctx, r)
+	report := PreflightReport{
+		Session: p.session, Level: strongestOf(p.report), Before: p.report.Before, After: p.report.After,
+		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Rounds: p.rounds.rounds.Len(), Noticed: p.noticed, Warning: p.warning,
+	}
+	switch {
+	case err != nil:
+		return nil, report, err
+	case p.body == nil:
+		return r.body, report, nil
+	}
+	return p.body, report, nil
 }

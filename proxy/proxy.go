@@ -17,8 +17,15 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/proxy/page"
 	"github.com/tiercompact/tiercompact/trace"
 )
+
+// ErrNoWindow says that the settings of a model are complete except for its window:
+// requests that name theirs are compacted.
+var ErrNoWindow = errors.New("the window of the model is not known")
 
 // A Config holds the settings of a proxy. Upstream, Open and State are required.
 type Config struct {
@@ -28,6 +35,15 @@ type Config struct {
 	Open  func(ctx context.Context, model string) (tiercompact.Config, error)
 	State State
 	Trace trace.Sink // for the proxy's own warnings; nil: none
+	// Archive is that of Open's settings, which the page shows and searches; nil: it
+	// shows no compactions.
+	Archive archive.Store
+
+	Native    bool          // the upstream is Ollama: requests of OpenAI and Anthropic are translated to /api/chat
+	KeepAlive time.Duration // how long Ollama keeps the model of a translated request loaded; 0: its default
+
+	RecallTool bool                // requests with tools get one more, recall, whose calls the proxy answers
+	Report     func(RequestReport) // is called for each round, and each request that needs none; nil: not
 
 	FailClosed bool          // refuse a request whose compaction fails; else it passes as it came
 	Token      string        // demanded of every client; "": none
@@ -44,10 +60,22 @@ type Config struct {
 	Now          func() time.Time  // nil: time.Now
 }
 
+// A RequestReport describes a round, or a request without one.
+type RequestReport struct {
+	Session string
+	Level   levels.Name // [levels.None]: no round
+	Before  int         // tokens
+	After   int
+	Budget  int
+	Planned bool   // the round is for the next request
+	Passed  string // why the request was not looked at; "": it was
+}
+
 // A Proxy is an [http.Handler]. It is safe for concurrent use.
 type Proxy struct {
 	cfg     Config
 	engine  *engine
+	page    *page.Page
 	forward *httputil.ReverseProxy
 	send    http.RoundTripper
 	metrics metrics
@@ -68,6 +96,8 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	cfg = withDefaults(cfg)
 	p := &Proxy{cfg: cfg, engine: newEngine(cfg), closing: make(chan struct{})}
+	p.page = page.New(page.Options{Source: conversations{p.engine}, Archive: cfg.Archive, Upstream: cfg.Upstream.Host, Secret: cfg.Token, Now: cfg.Now})
+	p.engine.board.changed = p.page.Changed
 	p.send = cfg.Transport
 	if p.send == nil {
 		p.send = &http.Transport{
@@ -100,6 +130,7 @@ func withDefaults(cfg Config) Config {
 // caller's.
 func (p *Proxy) Close() {
 	p.close.Do(func() { close(p.closing) })
+	p.page.Close()
 	p.plans.Wait()
 }
 
@@ -108,8 +139,12 @@ func (p *Proxy) Wait() { p.plans.Wait() }
 
 // ServeHTTP answers the proxy's own paths, and forwards every other request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	hardenConnection(w, r)
 	if refusal := p.admit(r); refusal != nil {
 		p.metrics.refused.Add(1)
+		if isPage(r) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="tiercompact: any name, the token as password", charset="UTF-8"`)
+		}
 		refusal.write(w, "")
 		return
 	}
@@ -122,7 +157,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	p.metrics.requests.Add(1)
 	if api := apiOf(r); api != nil {
-		if !p.prepare(w, r, api, x) {
+		if !p.prepare(w, r, api, x) || !p.translateBody(w, r, x) {
 			return
 		}
 	}
@@ -138,6 +173,11 @@ type exchange struct {
 	plan    plan
 	headers http.Header // for the answer
 	retried bool
+
+	native  *translation // nil: it goes out in the client's API
+	recalls bool         // it has the tool of the proxy
+	source  []byte       // the body before its translation
+	noThink bool         // the model has refused to think
 }
 
 type exchangeKey struct{}
@@ -166,6 +206,10 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 		x.headers.Set(passedHeader, "off")
 		return true
 	}
+	if p.cfg.RecallTool {
+		body, x.recalls = withRecallTool(a, body)
+		x.body = body
+	}
 	req, err := parseRequest(a, body, r.Header)
 	if err == nil {
 		x.sent = req
@@ -176,6 +220,7 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 	case errors.As(err, &pass):
 		x.sent = nil
 		x.headers.Set(passedHeader, headerText(string(pass)))
+		p.engine.report(RequestReport{Session: cmp.Or(r.Header.Get(sessionHeader), "proxy"), Level: levels.None, Passed: string(pass)})
 		return true
 	case err != nil:
 		return p.failed(w, x, err)
@@ -185,6 +230,9 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 		p.metrics.compacted.Add(1)
 	}
 	x.plan.setHeaders(x.headers)
+	if !x.plan.report.Compacted() && !a.counts {
+		p.engine.reportRound(x.plan, false)
+	}
 	return true
 }
 

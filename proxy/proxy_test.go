@@ -136,8 +136,8 @@ func (s *setup) restart(t *testing.T, dir string, window int, change func(*proxy
 }
 
 func (s *setup) stop() {
+	s.proxy.Close() // an open page has a stream without an end
 	s.Server.Close()
-	s.proxy.Close()
 	_ = s.state.Close()
 }
 

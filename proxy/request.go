@@ -69,8 +69,10 @@ type request struct {
 	doc     document
 	session string // the client's name for the conversation; "": found by its messages
 	level   levels.Name
-	reserve int // tokens that the answer may take
-	window  int // that the request sets (num_ctx); 0: none
+	reserve int  // tokens that the answer may take
+	window  int  // that the request sets (num_ctx); 0: none
+	exact   bool // window is the model's, also if it is larger than the configured one
+	off     bool // it goes on as it came
 }
 
 // A document is a request body with its messages.
@@ -106,6 +108,7 @@ func parseRequest(a *api, body []byte, h http.Header) (*request, error) {
 		return nil, err
 	}
 	if a.format == responsesFormat {
+		members["input"] = members[a.list]
 		r.doc, err = readResponses(body, members)
 	} else {
 		var c wire.Conversation
@@ -134,13 +137,23 @@ func parseRequest(a *api, body []byte, h http.Header) (*request, error) {
 // maxSession is the maximum length of a client's name for a conversation.
 const maxSession = 200
 
+// setSession sets the client's name for the conversation.
+func (r *request) setSession(name, from string) error {
+	if len(name) > maxSession || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\uFFFD' }) {
+		return fmt.Errorf("%s has over %d bytes, or bytes that no name has", from, maxSession)
+	}
+	r.session = name
+	return nil
+}
+
 func (r *request) readHeaders(h http.Header) error {
-	r.session = h.Get(sessionHeader)
-	if len(r.session) > maxSession || strings.ContainsFunc(r.session, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\uFFFD' }) {
-		return fmt.Errorf("the header %s has over %d bytes, or bytes that no name has", sessionHeader, maxSession)
+	if err := r.setSession(h.Get(sessionHeader), "the header "+sessionHeader); err != nil {
+		return err
 	}
 	switch mode := strings.ToLower(h.Get(modeHeader)); mode {
 	case "", "auto":
+	case "off":
+		r.off = true
 	default:
 		level, err := levels.Parse(mode)
 		if err != nil || level == levels.None {

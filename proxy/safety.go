@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A refusal is an answer of the proxy itself.
@@ -35,7 +36,7 @@ func (f *refusal) write(w http.ResponseWriter, api string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if f.status == http.StatusUnauthorized {
+	if f.status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
 		h.Set("WWW-Authenticate", `Bearer realm="tiercompact"`)
 	}
 	if f.status == http.StatusRequestEntityTooLarge || f.status == http.StatusRequestTimeout {
@@ -51,9 +52,15 @@ func anthropicType(status int) string {
 		return "authentication_error"
 	case http.StatusForbidden:
 		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusServiceUnavailable:
+		return "overloaded_error"
 	case http.StatusRequestEntityTooLarge:
 		return "request_too_large"
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return "api_error"
 	}
 	return "invalid_request_error"
@@ -68,12 +75,49 @@ func (p *Proxy) admit(r *http.Request) *refusal {
 		return &refusal{http.StatusBadRequest, "the proxy forwards to its upstream alone; send a path"}
 	case hasDotSegment(r.URL.Path):
 		return &refusal{http.StatusBadRequest, "the path has . or .. as a part"}
+	case strings.ContainsFunc(r.URL.Path, unicode.IsControl):
+		return &refusal{http.StatusBadRequest, "the path has a control character"}
 	case !p.hostAllowed(r.Host):
 		return &refusal{http.StatusForbidden, "this host name is not the proxy's; if it is, name it with --allow-host"}
 	case !p.tokenMatches(r):
 		return &refusal{http.StatusUnauthorized, "the proxy's token is missing or wrong: send it as API key, or in the header " + tokenHeader}
+	case p.cfg.Token == "" && p.fromForeignSite(r):
+		return &refusal{http.StatusForbidden, "a page of another site sent this; if it is yours, name its host with --allow-host"}
 	}
 	return nil
+}
+
+// fromForeignSite reports whether a page of a site sent a request that is neither on
+// this machine nor allowed. A page does not know the token, so that no such request
+// has it.
+func (p *Proxy) fromForeignSite(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		switch {
+		case err != nil || origin == "null":
+			return true
+		case u.Scheme != "http" && u.Scheme != "https": // an application, such as an editor
+		case !p.hostAllowed(u.Host):
+			return true
+		}
+	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return len(origins) == 0 && !reads && r.Header.Get("Sec-Fetch-Site") == "cross-site"
+}
+
+// hardenConnection prevents that a client and a server before the proxy see different
+// requests on one connection. The standard library ignores a length beside chunks
+// and does not report it, so the connection ends after chunks. No connection becomes one
+// of HTTP/2, whose requests nobody would check.
+func hardenConnection(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close")
+	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		r.Header.Del("Upgrade")
+		r.Header.Del("Http2-Settings")
+	}
 }
 
 // hasDotSegment reports whether a decoded path has a part that another server might
@@ -120,6 +164,9 @@ func (p *Proxy) tokenMatches(r *http.Request) bool {
 	ok := false
 	for _, given := range tokensIn(r.Header) {
 		ok = p.isToken(given) || ok
+	}
+	if _, password, given := r.BasicAuth(); given && isPage(r) { // all that a browser can send
+		ok = p.isToken(password) || ok
 	}
 	return ok
 }

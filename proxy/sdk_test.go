@@ -2,55 +2,61 @@ package proxy_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/tiercompact/tiercompact/proxy"
 )
 
-// sdkAnswer answers as the servers do. The bodies have the members that the APIs
-// document and the SDKs check; of streams, each event kind that an answer of text has.
-func sdkAnswer(w http.ResponseWriter, r *http.Request) {
-	var q struct{ Stream *bool }
-	body, _ := io.ReadAll(r.Body)
-	_ = json.Unmarshal(body, &q)
-	stream := q.Stream != nil && *q.Stream
-	const text = "It is done."
-	events := func(list ...string) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, e := range list {
-			var kind struct{ Type string }
-			if json.Unmarshal([]byte(e), &kind) == nil && kind.Type != "" {
-				fmt.Fprintf(w, "event: %s\n", kind.Type)
-			}
-			fmt.Fprintf(w, "data: %s\n\n", e)
-		}
+// sdkAnswer answers with what the real Ollama sent: see recorded_test.go.
+func sdkAnswer(t *testing.T) http.HandlerFunc { return sdkAnswers(t, true) }
+
+// sdkTextAnswer is sdkAnswer without calls.
+func sdkTextAnswer(t *testing.T) http.HandlerFunc { return sdkAnswers(t, false) }
+
+func sdkAnswers(t *testing.T, calls bool) http.HandlerFunc {
+	names := map[string]string{"/api/chat": "chat", "/v1/chat/completions": "openai", "/v1/responses": "responses", "/v1/messages": "anthropic"}
+	answers := make(map[string]recordedAnswer)
+	for _, name := range names {
+		answers[name], answers[name+"-stream"] = recorded(t, name), recorded(t, name+"-stream")
 	}
-	w.Header().Set("Content-Type", "application/json")
-	switch {
-	case r.URL.Path == "/v1/chat/completions" && stream:
-		events(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"`+text+`"},"finish_reason":null}]}`,
-			`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `[DONE]`)
-	case r.URL.Path == "/v1/chat/completions":
-		fmt.Fprint(w, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"`+text+`"},"finish_reason":"stop"}]}`)
-	case r.URL.Path == "/v1/responses":
-		fmt.Fprint(w, `{"id":"r","object":"response","created_at":1,"status":"completed","model":"m","output":[{"type":"message","id":"msg","status":"completed","role":"assistant","content":[{"type":"output_text","text":"`+text+`","annotations":[]}]}]}`)
-	case r.URL.Path == "/v1/messages" && stream:
-		events(`{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}`,
-			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"`+text+`"}}`,
-			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":5}}`, `{"type":"message_stop"}`)
-	case r.URL.Path == "/v1/messages":
-		fmt.Fprint(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"`+text+`"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":5}}`)
-	case r.URL.Path == "/api/chat" && stream:
-		fmt.Fprintln(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"`+text+`"},"done":false}`)
-		fmt.Fprintln(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}`)
-	case r.URL.Path == "/api/chat":
-		fmt.Fprint(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"`+text+`"},"done":true,"done_reason":"stop"}`)
-	default:
-		http.NotFound(w, r)
+	for _, name := range []string{"chat-call", "chat-call-stream", "openai-call", "openai-call-stream", "chat-no-model", "openai-no-model", "anthropic-no-model"} {
+		answers[name] = recorded(t, name)
+	}
+	thinking := `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"","thinking":"Hm."},"done":false}` + "\n" // as api.ChatResponse of Ollama 0.17.4 is written
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Model  string
+			Stream *bool
+			Tools  json.RawMessage
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &q)
+		name, ok := names[r.URL.Path]
+		stream := q.Stream != nil && *q.Stream || q.Stream == nil && name == "chat"
+		if len(q.Tools) > 0 && calls {
+			name += "-call"
+		}
+		if stream {
+			name += "-stream"
+		}
+		a := answers[name]
+		switch {
+		case !ok:
+			http.NotFound(w, r)
+			return
+		case q.Model == "absent":
+			a = answers[names[r.URL.Path]+"-no-model"]
+		case q.Model == "thinks":
+			a.Body = thinking + a.Body
+		case q.Model == "breaks":
+			a.Body = thinking + `{"error":"the model has crashed"}` + "\n"
+		}
+		a.write(w)
 	}
 }
 
@@ -61,13 +67,24 @@ func TestTheSDKsNeedNoChangeButTheURL(t *testing.T) {
 	if os.Getenv("SDK_MODULES") == "" {
 		t.Skip("SDK_MODULES names no folder with the SDKs")
 	}
-	s := newSetup(t, 4000, nil)
-	s.answer = sdkAnswer
-	out, err := exec.Command("node", "testdata/clients.mjs", s.Server.URL).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for name, change := range map[string]func(*proxy.Config){"plain": nil, "native": func(c *proxy.Config) { c.Native = true }} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t, 4000, change)
+			s.answer = sdkAnswer(t)
+			out, err := exec.Command("node", "testdata/clients.mjs", s.Server.URL, name).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+			checkSizes(t, s)
+		})
 	}
-	t.Logf("%s", out)
+}
+
+// checkSizes checks that the requests fit a window of 4,000 tokens, and that some were
+// compacted.
+func checkSizes(t *testing.T, s *setup) {
+	t.Helper()
 	largest, compacted := 0, 0
 	for _, body := range s.received() {
 		largest = max(largest, len(body))

@@ -18,6 +18,7 @@ const (
 // stream on for at most grace, and ends.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	s := &http.Server{Handler: p, ReadHeaderTimeout: headersWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHeaders, ErrorLog: quietLog}
+	s.RegisterOnShutdown(p.page.Close) // an open page has a stream without an end
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	select {

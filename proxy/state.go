@@ -34,6 +34,8 @@ type State interface {
 	Find(ctx context.Context, space string, chain []Link) (tip Tip, common int, err error)
 	// Has reports whether there is a conversation with an id.
 	Has(ctx context.Context, id string) (bool, error)
+	// List returns all conversations, those used last first.
+	List(ctx context.Context) ([]Tip, error)
 	// Touch stores a conversation's newest request. Later calls of Find see it; it
 	// may be written to disk later.
 	Touch(ctx context.Context, tip Tip) error

@@ -56,7 +56,7 @@ func TestAStreamSplitAnywhereArrivesAsItWasAndIsCounted(t *testing.T) {
 					t.Fatalf("split at %d: the count of the request before was not read: %q", cut, answer.Header.Get("X-Tiercompact-Warning"))
 				}
 			}
-			if !s.events.warned("cut the prompt silently") {
+			if !s.events.warned("seems to cut the prompt silently") {
 				t.Error("no event reports the truncation")
 			}
 		})
@@ -180,5 +180,30 @@ func TestAColdCacheIsCompactedAtOnce(t *testing.T) {
 	}
 	if answer, _ := s.post(t, "/api/chat", d.body()); answer.Header.Get("X-Tiercompact-Level") == "none" {
 		t.Errorf("headers %v", answer.Header)
+	}
+}
+
+func TestACutIsCertainOnlyIfAShorterRequestHadMoreTokens(t *testing.T) {
+	s := newSetup(t, 100_000, nil)
+	count := 1400
+	s.answer = func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Replace(recorded(t, "openai").Body, `"prompt_tokens":12`, fmt.Sprintf(`"prompt_tokens":%d`, count), 1))
+	}
+	var d dialogue
+	for range 6 {
+		d.turn()
+	}
+	s.post(t, "/v1/chat/completions", d.body())
+	count = 700
+	for range 6 {
+		d.turn()
+	}
+	s.post(t, "/v1/chat/completions", d.body())
+	d.turn()
+	if answer, _ := s.post(t, "/v1/chat/completions", d.body()); !strings.Contains(answer.Header.Get("X-Tiercompact-Warning"), "and 1400 of a shorter one") {
+		t.Errorf("headers %v", answer.Header)
+	}
+	if s.events.warned("seems") || !s.events.warned("the upstream cut the prompt silently: it read 700 of about") {
+		t.Error("the event is not certain")
 	}
 }

@@ -12,7 +12,8 @@ type usageReader struct {
 	skips  bool // the rest of a line that is too long
 	all    []byte
 	many   bool // all is not the whole answer
-	prompt int  // 0: none yet
+	prompt int  // the newest count; 0: none yet
+	cached bool // prompt includes the tokens of a cache
 }
 
 const (
@@ -104,12 +105,17 @@ func (u *usageReader) readDocument(text []byte) bool {
 	if json.Unmarshal(text, &c) != nil {
 		return false
 	}
-	n := c.PromptEvalCount
+	n, cached := c.PromptEvalCount, false
 	for _, own := range []*usage{c.Usage, c.Message.Usage, c.Response.Usage} {
 		if own != nil {
 			n = max(n, own.PromptTokens, own.InputTokens+own.CacheRead+own.CacheCreation)
+			cached = cached || own.CacheRead+own.CacheCreation > 0
 		}
 	}
-	u.prompt = max(u.prompt, n)
+	// The first event of Ollama's /v1/messages has an estimate, only the last one the
+	// count.
+	if n > 0 && (cached || !u.cached) {
+		u.prompt, u.cached = n, cached
+	}
 	return true
 }

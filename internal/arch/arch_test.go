@@ -68,7 +68,8 @@ var may = map[string][]string{
 	"levels":                         {"chat", "internal/edit", "embed", "files", "internal/protection", "summarize"},
 	"internal/protection":            {"chat"},
 	"internal/model":                 {"chat"},
-	"proxy":                          {".", "chat", "internal/edit", "internal/remote", "levels", "redact", "tokens", "trace", "wire"},
+	"proxy":                          {".", "archive", "chat", "internal/edit", "internal/remote", "levels", "proxy/page", "redact", "tokens", "trace", "wire"},
+	"proxy/page":                     {"archive", "chat", "internal/edit", "internal/screen", "levels", "recall"},
 	"recall":                         {"archive", "chat", "embed"},
 	"redact":                         {},
 	"internal/redacttest":            {},
@@ -99,7 +100,7 @@ var only = map[string][]string{
 	"go.opentelemetry.io/otel/sdk/": {"internal/otlp"},
 	"go.opentelemetry.io/":          {"trace/otel", "internal/otlp"},
 	"gonum.org/v1/plot":             {"internal/bench/report", "internal/chart", "internal/timeline"},
-	"net/http":                      {"archive/s3", "config", "internal/cli", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "proxy", "trace/ariadne", "internal/ariadnetest"},
+	"net/http":                      {"archive/s3", "config", "internal/cli", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "proxy", "proxy/page", "trace/ariadne", "internal/ariadnetest"},
 	"go.etcd.io/bbolt":              {"proxy"},
 }
 

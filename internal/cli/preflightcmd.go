@@ -77,8 +77,13 @@ func (o *preflightOptions) runPreflight(cmd *cobra.Command) (err error) {
 	if report.Warning != "" {
 		printNote(cmd, "warning: %s", report.Warning)
 	}
-	if report.After < report.Before {
+	switch {
+	case report.After < report.Before:
 		printNote(cmd, "%s: %d tokens, %d before", report.Level, report.After, report.Before)
+	case report.Rounds > 0:
+		printNote(cmd, "nothing is due: %d of %d tokens; the rounds before are repeated (%d)", report.After, report.Budget, report.Rounds)
+	default:
+		printNote(cmd, "nothing is due: %d of %d tokens; the messages are as they came", report.After, report.Budget)
 	}
 	_, err = cmd.OutOrStdout().Write(out)
 	return err

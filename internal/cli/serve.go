@@ -20,6 +20,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/proxy"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // tokenVariable is the environment variable of the proxy's token.
@@ -42,9 +43,21 @@ if the request would not fit, or if the server's cache is cold. If a compaction
 fails, the request passes as it came, and the header X-Tiercompact-Passed has
 the reason.
 
+With --native, requests of the APIs of OpenAI and Anthropic go to Ollama's own
+/api/chat, with the window as num_ctx. Ollama's /v1 takes no window, and drops
+messages silently if a request does not fit.
+
+With --recall-tool, requests that have tools get one more: recall, by which the
+model finds what was removed. serve answers its calls itself; the assistant does
+not see them.
+
+serve prints a line for each round, and warnings; with --verbose, for each
+request too.
+
 serve listens on loopback. At another address it demands a token, which
 clients send as their API key: set ` + tokenVariable + `, or give --token-file.`,
 		Example: `  tiercompact serve --upstream http://127.0.0.1:11434
+  tiercompact serve --upstream http://127.0.0.1:11434 --native --window 32768
   tiercompact serve --upstream http://127.0.0.1:8080 --window 16384
   tiercompact serve --print-config opencode`,
 		Args: atMostArgs(0),
@@ -59,6 +72,10 @@ clients send as their API key: set ` + tokenVariable + `, or give --token-file.`
 	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that clients must send")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "`name` by which clients call the proxy, besides localhost; may be repeated")
 	f.Int64Var(&o.maxBody, "max-body", 64, "max size of a request in `MiB`")
+	f.BoolVar(&o.native, "native", false, "the upstream is Ollama: translate the requests of OpenAI and Anthropic to its /api/chat, which accepts the window and never cuts silently")
+	f.DurationVar(&o.keepAlive, "keep-alive", 0, "with --native, `time` for which Ollama keeps a model loaded after a request (default: Ollama's)")
+	f.BoolVar(&o.recallTool, "recall-tool", false, "add a tool recall to requests that have tools, and answer its calls from the archive")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print a line for each request, not only for each round")
 	f.DurationVar(&o.grace, "grace", 30*time.Second, "`time` that answers may go on after an interrupt")
 	f.StringVar(&o.print, "print-config", "", "print the configuration of an assistant, by `name`, and exit: "+strings.Join(assistantNames(), ", "))
 	complete(cmd, "print-config", strings.Join(assistantNames(), ", "))
@@ -75,7 +92,8 @@ type serveOptions struct {
 	upstream, listen, dir, fail, tokenFile, print string
 	hosts                                         []string
 	maxBody                                       int64
-	grace                                         time.Duration
+	native, verbose, recallTool                   bool
+	grace, keepAlive                              time.Duration
 	settings                                      settings
 }
 
@@ -105,9 +123,10 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close(ctx)) }()
+	e.sinks.Sink = trace.Join(e.sinks.Sink, printWarnings(cmd))
 	p, err := proxy.New(proxy.Config{
-		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, FailClosed: o.fail == "closed",
-		Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
+		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, Native: o.native, RecallTool: o.recallTool, KeepAlive: o.keepAlive, Report: printRequests(cmd, o.verbose), FailClosed: o.fail == "closed",
+		Archive: e.store, Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
 	})
 	if err != nil {
 		return usageError{err}
@@ -128,6 +147,9 @@ func (o *serveOptions) validateServe(cmd *cobra.Command) (upstream *url.URL, tok
 	}
 	if o.maxBody < 1 || o.maxBody > 4096 {
 		return nil, "", usageErrorf("--max-body takes 1 to 4096, not %d", o.maxBody)
+	}
+	if o.keepAlive != 0 && !o.native {
+		return nil, "", usageErrorf("--keep-alive needs --native; without it, requests pass as they are")
 	}
 	token = os.Getenv(tokenVariable)
 	if o.tokenFile != "" {
@@ -230,10 +252,10 @@ func (e *serveEngine) open(ctx context.Context, model string) (tiercompact.Confi
 		return tiercompact.Config{}, err
 	}
 	cfg := opened.Config
-	if c.Window == 0 && opened.Window.Source == "" {
-		return cfg, fmt.Errorf("the window of %s is not known; give serve --window N", printableLine(c.Model))
-	}
 	cfg.Archive, cfg.Progress, cfg.Trace = e.store, nil, e.sinks.Sink
+	if c.Window == 0 && opened.Window.Source == "" {
+		return cfg, fmt.Errorf("%w (%s); give serve --window N", proxy.ErrNoWindow, printableLine(cmp.Or(c.Model, "it has no name")))
+	}
 	if e.upstream != nil {
 		printNote(e.cmd, "model %s: a window of %d tokens", printableLine(cmp.Or(c.Model, "without a name")), cfg.Window)
 	}

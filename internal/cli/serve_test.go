@@ -35,6 +35,13 @@ func (l *lockedText) String() string {
 // startServe runs serve before an upstream, and returns its URL. It ends when ctx does.
 func startServe(ctx context.Context, t *testing.T, upstream string, args ...string) (address string, done chan error) {
 	t.Helper()
+	address, done, _ = startServeScreen(ctx, t, upstream, args...)
+	return address, done
+}
+
+// startServeScreen also returns what it prints.
+func startServeScreen(ctx context.Context, t *testing.T, upstream string, args ...string) (address string, done chan error, stderr *lockedText) {
+	t.Helper()
 	cmd, stderr := newRootCommand(), new(lockedText)
 	cmd.SetArgs(append([]string{"serve", "--upstream", upstream, "--listen", "127.0.0.1:0", "--engine", "built-in"}, args...))
 	cmd.SetOut(io.Discard)
@@ -44,7 +51,7 @@ func startServe(ctx context.Context, t *testing.T, upstream string, args ...stri
 	at := regexp.MustCompile(`listening at (http://\S+),`)
 	for {
 		if m := at.FindStringSubmatch(stderr.String()); m != nil {
-			return m[1], done
+			return m[1], done, stderr
 		}
 		select {
 		case err := <-done:
@@ -110,5 +117,47 @@ func TestServeCompactsAndTheArchiveIsReadableMeanwhile(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("serve ended: %v", err)
+	}
+}
+
+func TestServePrintsRoundsAndWarnings(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"message":{"role":"assistant","content":"Yes"},"done":true,"prompt_eval_count":100}`)
+	}))
+	defer up.Close()
+	for _, verbose := range []bool{false, true} {
+		args := []string{"-w", "4096", "--dir", filepath.Join(t.TempDir(), "state")}
+		if verbose {
+			args = append(args, "--verbose")
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		address, done, screen := startServeScreen(ctx, t, up.URL, args...)
+		var items []string
+		for i := range 20 {
+			items = append(items, `{"role":"user","content":"What is next?"}`)
+			if i%19 == 0 { // the first request and the last
+				answer, err := http.Post(address+"/api/chat", "application/json", strings.NewReader(`{"model":"m","messages":[`+strings.Join(items, ",")+`]}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+			items = append(items, `{"role":"assistant","content":"`+strings.Repeat("It handles a part of the work. ", 40)+`"}`)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		text := screen.String()
+		if n := len(regexp.MustCompile(`(?m)^tiercompact: auto-\w+: (soft|hard|emergency): \d+ tokens, \d+ before$`).FindAllString(text, -1)); n != 1 {
+			t.Errorf("verbose %v: %d lines of rounds:\n%s", verbose, n, text)
+		}
+		if passes := strings.Count(text, "no round"); (passes == 1) != verbose || passes > 1 {
+			t.Errorf("verbose %v: %d lines of requests without a round:\n%s", verbose, passes, text)
+		}
+		if !strings.Contains(text, "the upstream seems to cut the prompt silently") {
+			t.Errorf("no warning:\n%s", text)
+		}
 	}
 }

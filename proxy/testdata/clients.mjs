@@ -39,3 +39,26 @@ await session("ollama stream", async messages => {
   for await (const c of await ollama.chat({ model: "m", messages, stream: true })) text += c.message.content
   return text
 })
+
+// Tools, thinking and errors, with an upstream that calls read_file.
+const tool = { name: "read_file", description: "Read a file", parameters: { type: "object", properties: { path: { type: "string" } } } }
+const question = [{ role: "user", content: "What is in main.go?" }]
+const expect = (what, ok) => { if (!ok) throw new Error(what); console.log(what, "ok") }
+const withTool = { model: "m", messages: question, tools: [{ type: "function", function: tool }] }
+const called = c => c.choices[0].finish_reason === "tool_calls" && c.choices[0].message.tool_calls[0].function.name === "read_file" && JSON.parse(c.choices[0].message.tool_calls[0].function.arguments).path === "main.go"
+expect("openai call", called(await openai.chat.completions.create(withTool)))
+expect("openai call stream", called(await openai.chat.completions.stream(withTool).finalChatCompletion()))
+expect("openai error", (await openai.chat.completions.create({ ...withTool, model: "absent" }).catch(e => e)) instanceof OpenAI.NotFoundError)
+expect("ollama call", (await ollama.chat(withTool)).message.tool_calls[0].function.arguments.path === "main.go")
+expect("anthropic error", (await anthropic.messages.create({ model: "absent", max_tokens: 9, messages: question }).catch(e => e)) instanceof Anthropic.NotFoundError)
+if (process.argv[3] === "native") {
+  const withTool = { model: "m", max_tokens: 99, messages: question, tools: [{ name: tool.name, input_schema: tool.parameters }] }
+  const called = m => m.stop_reason === "tool_use" && m.content.at(-1).type === "tool_use" && m.content.at(-1).input.path === "main.go"
+  expect("anthropic call", called(await anthropic.messages.create(withTool)))
+  expect("anthropic call stream", called(await anthropic.messages.stream(withTool).finalMessage()))
+  expect("anthropic thinking and call", called(await anthropic.messages.stream({ ...withTool, model: "thinks" }).finalMessage()))
+  const stream = openai.chat.completions.stream({ ...withTool, model: "breaks", stream: true, messages: question, tools: undefined })
+  expect("openai error in a stream", (await stream.finalChatCompletion().catch(e => e)) instanceof OpenAI.APIError)
+  const broken = anthropic.messages.stream({ ...withTool, model: "breaks" })
+  expect("anthropic error in a stream", (await broken.finalMessage().catch(e => e)) instanceof Anthropic.APIError)
+}

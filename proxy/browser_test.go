@@ -1,0 +1,216 @@
+package proxy_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A browser is a headless Chromium with one tab, driven by its DevTools protocol on a
+// pipe.
+type browser struct {
+	t       *testing.T
+	to      io.Writer
+	mu      sync.Mutex
+	next    int
+	answers map[int]chan browserAnswer
+	session string
+	log     []string // of the tab: errors and refused content
+}
+
+type browserAnswer struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// startBrowser starts Chromium, and skips the test if there is none.
+func startBrowser(t *testing.T) *browser {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		t.Skip("there is no Chromium; install the package chromium to run this")
+	}
+	toRead, toWrite, err := os.Pipe()
+	fromRead, fromWrite, err2 := os.Pipe()
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
+		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
+	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // its descriptors 3 and 4
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	toRead.Close()
+	fromWrite.Close()
+	b := &browser{t: t, to: toWrite, answers: make(map[int]chan browserAnswer)}
+	go b.read(bufio.NewReaderSize(fromRead, 1<<20))
+	t.Cleanup(func() {
+		_, _ = b.send("Browser.close", nil)
+		toWrite.Close()
+		_ = cmd.Wait()
+		fromRead.Close()
+	})
+	var target struct{ TargetID string }
+	b.call(&target, "Target.createTarget", map[string]any{"url": "about:blank"})
+	var attached struct{ SessionID string }
+	b.call(&attached, "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true})
+	b.session = attached.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Log"} {
+		b.call(nil, domain+".enable", nil)
+	}
+	return b
+}
+
+func (b *browser) read(from *bufio.Reader) {
+	for {
+		text, err := from.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var a browserAnswer
+		if json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &a) != nil {
+			continue
+		}
+		b.mu.Lock()
+		if c := b.answers[a.ID]; a.ID != 0 && c != nil {
+			delete(b.answers, a.ID)
+			c <- a
+		}
+		if a.Method == "Log.entryAdded" || a.Method == "Runtime.exceptionThrown" {
+			b.log = append(b.log, string(a.Params))
+		}
+		b.mu.Unlock()
+	}
+}
+
+func (b *browser) send(method string, params any) (chan browserAnswer, error) {
+	if params == nil {
+		params = struct{}{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next++
+	m := map[string]any{"id": b.next, "method": method, "params": params}
+	if b.session != "" && !strings.HasPrefix(method, "Target.") && !strings.HasPrefix(method, "Browser.") {
+		m["sessionId"] = b.session
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	c := make(chan browserAnswer, 1)
+	b.answers[b.next] = c
+	_, err = b.to.Write(append(text, 0))
+	return c, err
+}
+
+// call sends a command, and reads its result.
+func (b *browser) call(result any, method string, params any) {
+	b.t.Helper()
+	c, err := b.send(method, params)
+	if err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+	select {
+	case a := <-c:
+		if a.Error != nil {
+			b.t.Fatalf("%s: %s", method, a.Error.Message)
+		}
+		if result != nil {
+			if err := json.Unmarshal(a.Result, result); err != nil {
+				b.t.Fatalf("%s: %v in %s", method, err, a.Result)
+			}
+		}
+	case <-time.After(30 * time.Second):
+		b.t.Fatalf("%s: no answer", method)
+	}
+}
+
+// eval returns the value of an expression in the tab.
+func (b *browser) eval(result any, expression string) {
+	b.t.Helper()
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	b.call(&r, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	if r.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s %s", expression, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+	}
+	if result != nil && len(r.Result.Value) > 0 {
+		if err := json.Unmarshal(r.Result.Value, result); err != nil {
+			b.t.Fatalf("%s: %v", expression, err)
+		}
+	}
+}
+
+// wait waits until an expression is true in the tab.
+func (b *browser) wait(expression string) {
+	b.t.Helper()
+	end := time.Now().Add(15 * time.Second)
+	for {
+		var ok bool
+		if b.eval(&ok, "Boolean("+expression+")"); ok {
+			return
+		}
+		if time.Now().After(end) {
+			var text string
+			b.eval(&text, "document.body.innerText")
+			b.t.Fatalf("never true: %s\nthe page says\n%s", expression, text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// open loads an address.
+func (b *browser) open(address string) {
+	b.t.Helper()
+	b.call(nil, "Page.navigate", map[string]any{"url": address})
+	b.wait(fmt.Sprintf("document.readyState === 'complete' && location.href === %q", address))
+}
+
+// size sets the tab's width and height, and light or dark colours.
+func (b *browser) size(width, height int, scheme string) {
+	b.t.Helper()
+	b.call(nil, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+	b.call(nil, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+}
+
+// picture writes what the tab shows into a file.
+func (b *browser) picture(file string) {
+	b.t.Helper()
+	var shot struct{ Data string }
+	b.call(&shot, "Page.captureScreenshot", map[string]any{"format": "png"})
+	data, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o644)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
