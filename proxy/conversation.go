@@ -104,12 +104,22 @@ type place struct {
 func placeOf(ctx context.Context, s State, r *request) (place, error) {
 	t := r.doc.messages()
 	chain, roles := chainOf(t)
-	signature := signatureOf(t, r.doc.tools())
+	p, taken, err := placeIn(ctx, s, r, chain, roles)
+	if err == nil && taken { // by another request that came at the same time, perhaps
+		p, _, err = placeIn(ctx, s, r, chain, roles)
+	}
+	return p, err
+}
+
+// placeIn finds the place of a chain. It reports whether the client's name was taken by
+// a conversation that begins otherwise.
+func placeIn(ctx context.Context, s State, r *request, chain []Link, roles []chat.Role) (p place, taken bool, err error) {
+	signature := signatureOf(r.doc.messages(), r.doc.tools())
 	tip, common, err := s.Find(ctx, r.session, chain)
 	if err != nil {
-		return place{}, fmt.Errorf("find the conversation: %w", err)
+		return place{}, false, fmt.Errorf("find the conversation: %w", err)
 	}
-	p := place{was: tip, from: tip.ID, noticed: classify(chain, roles, signature, tip, common)}
+	p = place{was: tip, from: tip.ID, noticed: classify(chain, roles, signature, tip, common)}
 	p.tip = Tip{ID: tip.ID, Space: r.session, Parent: tip.Parent, Chain: chain, Signature: signature, Window: tip.Window}
 	for i, role := range roles {
 		if role == chat.Assistant {
@@ -118,33 +128,33 @@ func placeOf(ctx context.Context, s State, r *request) (place, error) {
 	}
 	switch p.noticed {
 	case isNew:
-		if p.tip.ID, err = newID(ctx, s, r.session, chain); err != nil {
-			return place{}, fmt.Errorf("find the conversation: %w", err)
+		if p.tip.ID, taken, err = newID(ctx, s, r.session, chain); err != nil {
+			return place{}, false, fmt.Errorf("find the conversation: %w", err)
 		}
 	case branches, sideTask:
 		root, _, _ := strings.Cut(tip.ID, branchMark)
 		at := min(common, len(chain)-1)
 		p.tip.ID, p.tip.Parent = root+branchMark+hex.EncodeToString(chain[at][:8]), tip.ID
 	}
-	return p, nil
+	return p, taken, nil
 }
 
 // branchMark separates the id of a conversation and what tells a branch of it.
 const branchMark = "~"
 
 // newID returns the id of a conversation that no request began like: the client's name,
-// if it is free.
-func newID(ctx context.Context, s State, name string, chain []Link) (string, error) {
+// if it is not taken.
+func newID(ctx context.Context, s State, name string, chain []Link) (id string, taken bool, err error) {
 	if len(chain) == 0 {
-		return cmp.Or(name, "auto"), nil
+		return cmp.Or(name, "auto"), false, nil
 	}
 	own := hex.EncodeToString(chain[len(chain)-1][:8])
 	if name == "" {
-		return "auto-" + own, nil
+		return "auto-" + own, false, nil
 	}
-	taken, err := s.Has(ctx, name)
+	taken, err = s.Has(ctx, name)
 	if taken {
-		return name + branchMark + own, err
+		return name + branchMark + own, true, err
 	}
-	return name, err
+	return name, false, err
 }

@@ -49,3 +49,21 @@ type State interface {
 	// release, or if its holder dies.
 	Lease(ctx context.Context, id string) (release func(), err error)
 }
+
+// Nearest returns the conversation of tips, which are of one space, whose newest request
+// has the longest common beginning with chain, as [State.Find] does.
+func Nearest(tips []Tip, chain []Link) (best Tip, common int) {
+	for _, tip := range tips {
+		n := 0
+		for n < min(len(chain), len(tip.Chain)) && chain[n] == tip.Chain[n] {
+			n++
+		}
+		ends, bestEnds := len(tip.Chain) == n, len(best.Chain) == common
+		switch {
+		case n == 0 || n < common:
+		case n > common, ends && !bestEnds, ends == bestEnds && (tip.Used.After(best.Used) || tip.Used.Equal(best.Used) && tip.ID < best.ID):
+			best, common = tip, n
+		}
+	}
+	return best, common
+}

@@ -34,7 +34,7 @@ var may = map[string][]string{
 	"chat":                           {},
 	"internal/chattest":              {"chat"},
 	"cmd/tiercompact":                {"internal/cli"},
-	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "recall", "redact", "summarize", "tokens", "trace", "internal/timeline", "proxy", "wire"},
+	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "recall", "redact", "summarize", "tokens", "trace", "internal/timeline", "proxy", "proxy/redisstate", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "recall", "redact", "summarize", "trace", "trace/ariadne", "internal/otlp", "trace/prometheus"},
 	"internal/cooldown":              {},
 	"internal/edit":                  {"chat"},
@@ -69,6 +69,7 @@ var may = map[string][]string{
 	"internal/protection":            {"chat"},
 	"internal/model":                 {"chat"},
 	"proxy":                          {".", "archive", "chat", "internal/edit", "internal/remote", "levels", "proxy/page", "redact", "tokens", "trace", "wire"},
+	"proxy/redisstate":               {"proxy"},
 	"proxy/page":                     {"archive", "chat", "internal/edit", "internal/screen", "levels", "recall"},
 	"recall":                         {"archive", "chat", "embed"},
 	"redact":                         {},
@@ -102,6 +103,7 @@ var only = map[string][]string{
 	"gonum.org/v1/plot":             {"internal/bench/report", "internal/chart", "internal/timeline"},
 	"net/http":                      {"archive/s3", "config", "internal/cli", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "proxy", "proxy/page", "trace/ariadne", "internal/ariadnetest"},
 	"go.etcd.io/bbolt":              {"proxy"},
+	"github.com/redis/":             {"proxy/redisstate"},
 }
 
 // isModule reports whether a folder has a module of its own.

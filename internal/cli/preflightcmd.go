@@ -28,7 +28,7 @@ serve does, without a server.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.session, "session", "", "`id` of the conversation")
-	f.StringVar(&o.state, "state", ".compact", "`folder` of the conversations and the archive")
+	f.StringVar(&o.state, "state", ".compact", "`folder` of the conversations and the archive, or the URL of a Redis or Valkey server")
 	f.StringVar(&o.from, "from", "", "`format` of the messages (default: told by their content)")
 	complete(cmd, "from", formatNames(true))
 	o.settings.registerSettings(cmd, append(settingsOfCompaction(), "archive", "archive_required", "trace")...)
@@ -39,6 +39,14 @@ serve does, without a server.`,
 type preflightOptions struct {
 	session, state, from string
 	settings             settings
+}
+
+// dir returns the folder of the archive.
+func (o *preflightOptions) dir() string {
+	if isRedis(o.state) {
+		return ".compact"
+	}
+	return o.state
 }
 
 func (o *preflightOptions) runPreflight(cmd *cobra.Command) (err error) {
@@ -65,7 +73,7 @@ func (o *preflightOptions) runPreflight(cmd *cobra.Command) (err error) {
 	if format := readOnly(c, ""); format != "" {
 		return usageErrorf("the messages are in the format %s, which cannot be written; convert them with compact --to", format)
 	}
-	e, err := openServeEngine(cmd.Context(), cmd, o.settings, nil, o.state)
+	e, err := openServeEngine(cmd.Context(), cmd, o.settings, nil, o.state, o.dir())
 	if err != nil {
 		return err
 	}

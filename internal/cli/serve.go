@@ -20,11 +20,15 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/proxy"
+	"github.com/tiercompact/tiercompact/proxy/redisstate"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
 // tokenVariable is the environment variable of the proxy's token.
 const tokenVariable = "TIERCOMPACT_TOKEN"
+
+// stateVariable is the environment variable of the state's URL.
+const stateVariable = "TIERCOMPACT_STATE"
 
 func newServeCommand() *cobra.Command {
 	var o serveOptions
@@ -67,6 +71,7 @@ clients send as their API key: set ` + tokenVariable + `, or give --token-file.`
 	f.StringVar(&o.upstream, "upstream", "", "`URL` of the model server")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:11435", "`address` of the proxy")
 	f.StringVar(&o.dir, "dir", ".compact", "`folder` of the conversations and the archive")
+	f.StringVar(&o.state, "state", "", "`URL` of a Redis or Valkey server, redis://HOST:PORT/NUMBER, that several proxies share; "+stateVariable+" hides its password (default: a file in --dir)")
 	f.StringVar(&o.fail, "fail", "open", "if a compaction fails: `open` forwards the request as it came, closed refuses it")
 	complete(cmd, "fail", "open, closed")
 	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that clients must send")
@@ -89,12 +94,12 @@ func serveDefaults() map[string]string {
 }
 
 type serveOptions struct {
-	upstream, listen, dir, fail, tokenFile, print string
-	hosts                                         []string
-	maxBody                                       int64
-	native, verbose, recallTool                   bool
-	grace, keepAlive                              time.Duration
-	settings                                      settings
+	upstream, listen, state, dir, fail, tokenFile, print string
+	hosts                                                []string
+	maxBody                                              int64
+	native, verbose, recallTool                          bool
+	grace, keepAlive                                     time.Duration
+	settings                                             settings
 }
 
 func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
@@ -118,7 +123,7 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer l.Close()
-	e, err := openServeEngine(ctx, cmd, o.settings, upstream, o.dir)
+	e, err := openServeEngine(ctx, cmd, o.settings, upstream, o.state, o.dir)
 	if err != nil {
 		return err
 	}
@@ -144,6 +149,9 @@ func (o *serveOptions) validateServe(cmd *cobra.Command) (upstream *url.URL, tok
 	upstream, err = url.Parse(o.upstream)
 	if err != nil || upstream.Host == "" {
 		return nil, "", usageErrorf("--upstream takes a URL such as http://127.0.0.1:11434, not %q", o.upstream)
+	}
+	if o.state = cmp.Or(o.state, os.Getenv(stateVariable)); o.state != "" && !isRedis(o.state) {
+		return nil, "", usageErrorf("--state takes the URL of a Redis or Valkey server, redis://HOST:PORT/NUMBER; --dir takes the folder of the file")
 	}
 	if o.maxBody < 1 || o.maxBody > 4096 {
 		return nil, "", usageErrorf("--max-body takes 1 to 4096, not %d", o.maxBody)
@@ -180,6 +188,24 @@ func (o *serveOptions) listener(ctx context.Context, token string) (net.Listener
 	return l, nil
 }
 
+// A serveState is the state of one proxy, or of several.
+type serveState interface {
+	proxy.State
+	Close() error
+}
+
+// openState opens the state at a URL of Redis, or in a folder of dir.
+func openState(ctx context.Context, place, dir string) (serveState, error) {
+	if isRedis(place) {
+		return redisstate.Open(ctx, place, redisstate.Options{})
+	}
+	return proxy.OpenDisk(filepath.Join(dir, "conversations"), proxy.Limits{})
+}
+
+func isRedis(place string) bool {
+	return strings.HasPrefix(place, "redis://") || strings.HasPrefix(place, "rediss://")
+}
+
 // A serveEngine has what all conversations share.
 type serveEngine struct {
 	cmd      *cobra.Command
@@ -187,24 +213,29 @@ type serveEngine struct {
 	upstream *url.URL // nil: none
 	store    archive.Store
 	sinks    *config.Sinks
-	state    *proxy.Disk
+	state    serveState
 	place    string
 }
 
 // openServeEngine opens archive, trace and state in dir.
-func openServeEngine(ctx context.Context, cmd *cobra.Command, s settings, upstream *url.URL, dir string) (e *serveEngine, err error) {
+func openServeEngine(ctx context.Context, cmd *cobra.Command, s settings, upstream *url.URL, place, dir string) (e *serveEngine, err error) {
 	e = &serveEngine{cmd: cmd, settings: s, upstream: upstream}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close(ctx))
 		}
 	}()
-	if e.state, err = proxy.OpenDisk(filepath.Join(dir, "conversations"), proxy.Limits{}); err != nil {
+	state, err := openState(ctx, place, dir)
+	if err != nil {
 		return e, err
 	}
+	e.state = state
 	kept := s.Config.Archive
 	if kept.Adapter == config.Memory {
 		kept = config.Archive{Adapter: config.Dir, Dir: filepath.Join(dir, "archive")}
+	}
+	if isRedis(place) && kept.Adapter == config.Dir {
+		printNote(cmd, "warning: other proxies of this state do not see the archive in %s; give --archive s3://BUCKET/PREFIX", kept.Dir)
 	}
 	e.place = kept.Place()
 	if e.store, err = kept.Open(ctx, false); err != nil {

@@ -1,8 +1,8 @@
 // Package page is the proxy's page for people: the conversations, how full their
 // windows were, what each compaction did and kept, a search in the archive, and undo.
 // It is HTML made on the server; a script only loads it again if something changes. No
-// text of a conversation is trusted: the templates escape it, and the policy of the
-// page permits nothing that is not its own file.
+// text of a conversation is trusted: it is escaped, and the policy of the page permits
+// nothing that is not its own file.
 package page
 
 import (
@@ -14,7 +14,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"errors"
-	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
@@ -89,7 +88,6 @@ type Page struct {
 	o      Options
 	store  *recall.IndexedStore
 	key    []byte
-	views  *template.Template
 	live   hub
 	rounds roundCache
 }
@@ -108,7 +106,6 @@ func New(o Options) *Page {
 	}
 	key := sha256.Sum256([]byte("page of tiercompact\x00" + cmp.Or(o.Secret, rand.Text())))
 	p.key = key[:]
-	p.views = template.Must(template.New("").Funcs(p.functions()).ParseFS(assets, "assets/*.html"))
 	return p
 }
 
@@ -157,31 +154,24 @@ func (p *Page) serveFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, r, assets, "assets/"+strings.TrimPrefix(r.URL.Path, Prefix))
 }
 
-// A view is what every template gets.
+// A view is a page before it is written.
 type view struct {
-	Title    string
-	Upstream string
-	Query    string
-	Live     bool // loads again if something changes
-	Search   bool // there is an archive
-	Data     any
+	title   string
+	query   string
+	live    bool // loads again if something changes
+	content markup
 }
 
-func (p *Page) render(w http.ResponseWriter, status int, name string, v view) {
-	v.Upstream, v.Search = p.o.Upstream, p.store != nil
-	var out strings.Builder
-	if err := p.views.ExecuteTemplate(&out, name, v); err != nil {
-		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
-		return
-	}
+func (p *Page) render(w http.ResponseWriter, status int, v view) {
+	out := string(p.document(v))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(out.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(out)))
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(out.String()))
+	_, _ = w.Write([]byte(out))
 }
 
 func (p *Page) fail(w http.ResponseWriter, status int, why string) {
-	p.render(w, status, "error.html", view{Title: http.StatusText(status), Data: why})
+	p.render(w, status, view{title: http.StatusText(status), content: join(element("p", class("warning"), why), paragraph(link(Prefix, "All conversations")))})
 }
 
 // failWith answers an error of the source or the archive.
@@ -204,7 +194,7 @@ func (p *Page) serveSessions(w http.ResponseWriter, r *http.Request) {
 	}
 	const shown = 200
 	more := max(0, len(all)-shown)
-	p.render(w, http.StatusOK, "sessions.html", view{Title: "Conversations", Live: true, Data: map[string]any{"Sessions": all[:len(all)-more], "More": more}})
+	p.render(w, http.StatusOK, view{title: "Conversations", live: true, content: p.sessionsView(all[:len(all)-more], more)})
 }
 
 func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
@@ -221,13 +211,7 @@ func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 		p.failWith(w, err)
 		return
 	}
-	data := map[string]any{"Session": s, "Chart": newChart(s.Samples), "Rounds": rounds, "Samples": newestFirst(s.Samples, 30)}
-	if len(rounds) > 0 {
-		if at := slices.IndexFunc(rounds, func(r roundView) bool { return r.InUse }); at >= 0 {
-			data["Undo"], data["Proof"] = rounds[at].Number, p.proof(id, rounds[at].Number)
-		}
-	}
-	p.render(w, http.StatusOK, "session.html", view{Title: s.ID, Live: true, Data: data})
+	p.render(w, http.StatusOK, view{title: clipText(s.ID, 2*maxName), live: true, content: p.sessionView(s, rounds)})
 }
 
 // newestFirst returns at most the newest n samples.

@@ -19,9 +19,8 @@ const (
 )
 
 func (p *Page) serveSearch(w http.ResponseWriter, r *http.Request) {
-	words, session := r.URL.Query().Get("q"), r.URL.Query().Get("session")
-	words = clipText(words, maxQuery)
-	data := map[string]any{"Session": session}
+	words, session := clipText(r.URL.Query().Get("q"), maxQuery), r.URL.Query().Get("session")
+	content := paragraph(`Search in what compactions removed: words, a path, a recall id, or a "phrase in quotes".`)
 	if p.store == nil {
 		p.fail(w, http.StatusNotFound, "There is no archive to search in.")
 		return
@@ -34,9 +33,9 @@ func (p *Page) serveSearch(w http.ResponseWriter, r *http.Request) {
 			p.failWith(w, err)
 			return
 		}
-		data["Found"] = found
+		content = p.searchView(found)
 	}
-	p.render(w, http.StatusOK, "search.html", view{Title: "Search", Query: words, Data: data})
+	p.render(w, http.StatusOK, view{title: "Search", query: words, content: content})
 }
 
 func (p *Page) search(ctx context.Context, session, words string) (recall.Result, error) {
@@ -62,14 +61,7 @@ func (p *Page) serveEntry(w http.ResponseWriter, r *http.Request) {
 		p.failWith(w, err)
 		return
 	}
-	type shown struct {
-		Role, ID, Text string
-	}
-	var messages []shown
-	for _, m := range e.Messages {
-		messages = append(messages, shown{string(m.Role), m.ID, textOf(m)})
-	}
-	p.render(w, http.StatusOK, "entry.html", view{Title: "Removed text " + id, Data: map[string]any{"Session": session, "Entry": e, "Messages": messages}})
+	p.render(w, http.StatusOK, view{title: "Removed text " + id, content: entryView(session, e)})
 }
 
 func (p *Page) serveRound(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +81,7 @@ func (p *Page) serveRound(w http.ResponseWriter, r *http.Request) {
 			if v.Details == nil {
 				v.Details = p.detailsOf(r.Context(), v.StepInfo)
 			}
-			p.render(w, http.StatusOK, "round.html", view{Title: "Compaction " + strconv.Itoa(number), Data: map[string]any{"Session": session, "Round": v}})
+			p.render(w, http.StatusOK, view{title: "Compaction " + strconv.Itoa(number), content: roundPage(session, v)})
 			return
 		}
 	}

@@ -1,30 +1,11 @@
 package page
 
 import (
-	"html/template"
 	"time"
 
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 )
-
-// functions are those that the templates call.
-func (p *Page) functions() template.FuncMap {
-	return template.FuncMap{
-		"grouped": screen.Grouped,
-		"percent": screen.Percent,
-		"plural":  screen.Plural,
-		"address": address,
-		"clip":    clipText,
-		"ago":     func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
-		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-		"newest":  newest,
-		"bar":     newBar,
-		"rounds":  func(s Session) int { return roundsIn(s.Samples) },
-		"prefix":  func() string { return Prefix },
-	}
-}
 
 // ago returns how long ago something was, in its largest unit.
 func ago(d time.Duration) string {
@@ -39,14 +20,6 @@ func ago(d time.Duration) string {
 		return screen.Plural(int(d/time.Hour), "hour") + " ago"
 	}
 	return screen.Plural(int(d/(24*time.Hour)), "day") + " ago"
-}
-
-// newest returns the newest sample, nil if there is none.
-func newest(s Session) *Sample {
-	if len(s.Samples) == 0 {
-		return nil
-	}
-	return &s.Samples[len(s.Samples)-1]
 }
 
 func roundsIn(samples []Sample) (n int) {
@@ -65,7 +38,7 @@ type bar struct {
 	Limits []limit
 }
 
-func newBar(s *Sample) bar {
+func newBar(s Sample) bar {
 	b := bar{Used: rounded(min(100, 100*s.Share())), Class: "low"}
 	for _, l := range levels.All() {
 		at := s.Thresholds[l.Name]
