@@ -28,6 +28,7 @@ type Set struct {
 	Summarizer string   `json:"summarizer"` // engine for summaries: extractive, or a model
 	Seed       uint64   `json:"seed"`       // of the corpus, and of random baselines
 	Quick      bool     `json:"quick,omitempty"`
+	Cuts       []int    `json:"cuts,omitempty"` // in percent of the messages, if they were given
 }
 
 // A Kind says how the way of a row is used.
@@ -60,6 +61,7 @@ type Row struct {
 	Edits       Figure      `json:"edits"`       // that are possible without another read
 	Facts       Figure      `json:"facts"`       // planted; Size is Freed's
 	ByKind      []Facts     `json:"facts_by_kind,omitempty"`
+	Truth       Truth       `json:"truth"`
 	Orphans     int         `json:"orphans"` // calls and results that lost their partner, at all cuts and ends
 
 	Prefill *Prefilled `json:"prefill,omitempty"` // nil for a way that is measured once

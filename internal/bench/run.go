@@ -23,6 +23,7 @@ type Options struct {
 	Levels  []string             // Auto and levels; nil: all
 	Windows []float64            // windows as shares of the tokens, each above 0; nil: some for auto, 0.5 for the others
 	Left    float64              // find the window in which auto leaves this share of the tokens; 0: do not
+	Cuts    []int                // where sessions are cut, in percent of their messages, from 1 to 99; nil: edits at 30 to 90, identifiers at 60
 	Seed    uint64               // of random baselines, and of the sessions for Growth
 	Quick   bool                 // fewer windows, shorter lengths
 	Bare    bool                 // no baselines
@@ -79,10 +80,15 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("window must be a share of the tokens, above 0 and at most 100, is %g", w)
 		}
 	}
+	for _, cut := range o.Cuts {
+		if cut < 1 || cut > 99 {
+			return o, fmt.Errorf("cut must be a percentage of the messages, from 1 to 99, is %d", cut)
+		}
+	}
 	if !(o.Left >= 0 && o.Left < 1) {
 		return o, fmt.Errorf("left must be a share of the tokens, above 0 and below 1, is %g", o.Left)
 	}
-	o.Presets, o.Levels, o.Windows = distinct(o.Presets), distinct(o.Levels), distinct(o.Windows)
+	o.Presets, o.Levels, o.Windows, o.Cuts = distinct(o.Presets), distinct(o.Levels), distinct(o.Windows), distinct(o.Cuts)
 	for _, preset := range o.Presets {
 		if _, err := tiercompact.New(tiercompact.Config{Window: 1 << 20, Preset: preset}); err != nil {
 			return o, errors.Unwrap(err)
@@ -160,7 +166,7 @@ func (o Options) sameAlone(preset tiercompact.Preset) bool {
 // describeSet describes the measurement.
 func (r *runner) describeSet() Set {
 	s := Set{
-		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
+		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick, Cuts: r.Cuts,
 		Ranking: cmp.Or(r.Config.Embed.Name, "lexical"), Summarizer: cmp.Or(r.Config.Summary.Name, levels.FallbackExtractive),
 	}
 	for _, x := range r.sessions {

@@ -44,12 +44,13 @@ type Kept struct {
 	Placed                      Share // identifiers in their place; its size is IdentifierSize
 	Edits, EditSize             Share
 	Orphans                     int // calls and results that lost their partner
+	Truth                       Truth
 }
 
 // Add cuts a session, compacts the messages before each cut with way, and adds the
 // retention. A session of fewer than 40 messages adds nothing.
 func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) error {
-	for _, c := range cuttings(session, false, count) {
+	for _, c := range cuttings(session, nil, count) {
 		left, err := way.Make(c.before, count)
 		if err != nil {
 			return fmt.Errorf("%s, cut at %d: %w", way.Name, len(c.before), err)
