@@ -137,6 +137,7 @@ const compared = "steady"
 // compareAtSize compares baselines with steady at their own size.
 func compareAtSize(rows []Row) (out []AtSize) {
 	identifiers := retentionCurve(rows, compared, func(r Row) Figure { return r.Identifiers })
+	placed := retentionCurve(rows, compared, func(r Row) Figure { return r.Placed })
 	edits := retentionCurve(rows, compared, func(r Row) Figure { return r.Edits })
 	if len(identifiers) == 1 && len(edits) == 1 {
 		return nil // steady was not measured
@@ -145,7 +146,7 @@ func compareAtSize(rows []Row) (out []AtSize) {
 		if row.Kind == Baseline && row.Name != everything {
 			out = append(out, AtSize{
 				Baseline: row.Name, Preset: compared,
-				Identifiers: compareWithCurve(row.Identifiers, identifiers), Edits: compareWithCurve(row.Edits, edits),
+				Identifiers: compareWithCurve(row.Identifiers, identifiers), Placed: compareWithCurve(row.Placed, placed), Edits: compareWithCurve(row.Edits, edits),
 			})
 		}
 	}

@@ -25,8 +25,8 @@ func newBenchCommand() *cobra.Command {
 		Use:   "bench [FILES or folders]",
 		Short: "Measure what compaction keeps, frees and costs",
 		Long: `bench measures each level and preset on whole sessions: the freed tokens; the
-kept share of the identifiers and edits that the work needs after a cut; planted
-facts; calls and results without their partner; the tokens that a prompt cache
+kept share of the identifiers, of those in their place, and of the edits that the
+work needs after a cut; planted facts; lines of files that are false; calls and results without their partner; the tokens that a prompt cache
 must read again. It measures simple ways to shorten a conversation too, for
 comparison.
 
@@ -50,6 +50,7 @@ type benchOptions struct {
 	cuts                         []int
 	left                         float64
 	baselines, quick, json, cost bool
+	sections                     bool
 	seed                         uint64
 	csv, html, plot, plotOf      string
 	models                       models
@@ -67,6 +68,7 @@ func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f.BoolVar(&o.quick, "quick", false, "fewer windows, and only the shorter generated sessions")
 	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without it, two runs give the same bytes")
 	o.models.registerModels(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
+	f.BoolVar(&o.sections, "sections", false, "measure what each section of a summary brings: each left out in turn,\nin the first window")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
 	f.StringVar(&o.csv, "csv", "", "write a line for each row to this `file`")
@@ -95,7 +97,7 @@ func (o *benchOptions) runBench(cmd *cobra.Command, args []string) error {
 	}
 	options := bench.Options{
 		Name: fmt.Sprintf("made-up sessions, seed %d", o.seed), Levels: o.levels, Windows: o.windows, Left: o.left,
-		Cuts: o.cuts, Seed: o.seed, Quick: o.quick, Bare: !o.baselines, NoCost: !o.cost,
+		Cuts: o.cuts, Seed: o.seed, Quick: o.quick, Bare: !o.baselines, NoCost: !o.cost, Sections: o.sections,
 	}
 	for _, preset := range o.presets {
 		options.Presets = append(options.Presets, tiercompact.Preset(preset))
