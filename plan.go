@@ -35,6 +35,7 @@ type round struct {
 	minGain       int                      // tokens that a round within the budget frees, by the server's count
 	summaryNumber int                      // of the next session summary
 	step          int                      // its number in the archive
+	ahead         bool                     // it was planned by Prepare
 	given         func(recall string) bool // reports the recall ids of earlier rounds
 	original      func() levels.View       // the conversation before the newest earlier rounds; nil: not used
 	note          string                   // of a manual compaction
@@ -132,23 +133,34 @@ func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) lev
 	}
 }
 
+// serverRatio returns the server's tokens for each token counted here. Its caller holds
+// the lock.
+func (s *Session) serverRatio() float64 {
+	const many = 1 << 20
+	return float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many
+}
+
 // newRound returns a round for a decision, on a copy of the settings.
 func (s *Session) newRound(d decision) *round {
 	s.learnSecrets(d.t.messages)
 	work, recorded := s.recordWork()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	const many = 1 << 20
 	r := &round{
-		cfg: s.cfg.counted(), ratio: float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many, before: *d.t,
+		cfg: s.cfg.counted(), ratio: s.serverRatio(), before: *d.t,
 		was: make(map[string]chat.Message), summaryNumber: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
 	r.work, r.recorded = work, recorded
 	r.began, r.original = r.cfg.Now(), r.originalView(slices.Clone(s.rounds))
-	r.minGain = int(math.Ceil(r.cfg.MinGain * float64(r.serverTokens(d.t.freeTokens()))))
+	r.setMinGain(d.t)
 	r.setConversation(*d.t)
 	return r
+}
+
+// setMinGain sets the minimum gain of a round on t.
+func (r *round) setMinGain(t *conversation) {
+	r.minGain = int(math.Ceil(r.cfg.MinGain * float64(r.serverTokens(t.freeTokens()))))
 }
 
 // planned returns r with its plan. If a call of Count does not return, it returns r

@@ -53,14 +53,15 @@ const (
 // A Report describes the outcome of a run. The zero Report, of a run that did nothing,
 // comes with an error.
 type Report struct {
-	Message string      `json:"message,omitempty"` // id of the message that was added
-	Picked  levels.Name `json:"picked"`            // "" if there was no decision
-	Applied []Applied   `json:"applied,omitempty"` // in order; empty if nothing changed
-	Reason  string      `json:"reason,omitempty"`  // why nothing changed; "" if something did
-	Before  int         `json:"before"`            // tokens
-	After   int         `json:"after"`
-	Usage   Usage       `json:"usage"`          // after
-	Step    int         `json:"step,omitempty"` // number of the round in the archive
+	Message  string      `json:"message,omitempty"` // id of the message that was added
+	Picked   levels.Name `json:"picked"`            // "" if there was no decision
+	Applied  []Applied   `json:"applied,omitempty"` // in order; empty if nothing changed
+	Reason   string      `json:"reason,omitempty"`  // why nothing changed; "" if something did
+	Before   int         `json:"before"`            // tokens
+	After    int         `json:"after"`
+	Usage    Usage       `json:"usage"`              // after
+	Prepared bool        `json:"prepared,omitempty"` // the round was planned ahead, by [Session.Prepare]
+	Step     int         `json:"step,omitempty"`     // number of the round in the archive
 	// FirstChanged is the index of the first changed message, if Applied is not empty;
 	// Prefill is the number of tokens from there on, which the server must read again.
 	FirstChanged int           `json:"first_changed"`
@@ -308,7 +309,7 @@ func (s *Session) emitError(o *outcome, e trace.Error) {
 
 // fillReport fills in the effects of the round.
 func (r *round) fillReport(report *Report, number int) {
-	report.Reason, report.Step, report.Kept = "", number, r.kept
+	report.Reason, report.Step, report.Kept, report.Prepared = "", number, r.kept, r.ahead
 	report.After = r.currentTokens()
 	for _, st := range r.steps {
 		if n := len(report.Applied); n > 0 && report.Applied[n-1].Level == st.level {

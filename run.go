@@ -1,6 +1,7 @@
 package tiercompact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -19,6 +20,7 @@ const (
 	compactRequest                      // manual: three layers
 	levelRequest                        // manual: one level
 	roomRequest                         // in idle time: emergency, if the next message would not fit
+	prepareRequest                      // in idle time: the round of a later check, planned only
 )
 
 // A request asks for a run. Every compaction begins with one.
@@ -37,6 +39,7 @@ type state struct {
 	waits        map[levels.Name]levelWait
 	open         bool // no cooldown
 	busy, closed bool
+	preparing    bool // a round is planned ahead at present
 	warned       bool // about a fixed part over half of the window
 }
 
@@ -61,7 +64,7 @@ func decide(cfg *settings, q request, st *state) decision {
 	d := decision{request: q, usage: st.usage, picked: levels.LayerName, forced: true}
 	if st.closed {
 		d.refused = ErrClosed
-	} else if st.busy && q.kind != checkRequest {
+	} else if st.busy && q.kind != checkRequest && q.kind != prepareRequest {
 		d.refused = ErrBusy
 	}
 	switch q.kind {
@@ -75,6 +78,8 @@ func decide(cfg *settings, q request, st *state) decision {
 		d.picked, d.cause = q.level, byHand
 	case compactRequest:
 		d.cause = byHand
+	case prepareRequest:
+		d.decidePrepare(cfg, st)
 	}
 	return d
 }
@@ -110,17 +115,19 @@ func (d *decision) decideCheck(cfg *settings, st *state) {
 		d.reason = BelowThreshold
 	case st.busy:
 		d.reason = Busy
-	case !roleAllows(cfg, st.t.messages, over):
+	case d.kind != prepareRequest && !roleAllows(cfg, st.t.messages, over):
 		d.reason = ByRole
 		if over {
 			d.warning = "the conversation is over the budget; run Preflight before the model is called, or it is dealt with after the assistant's next message"
 		}
 	case !d.forced && !near:
 		d.reason = BelowBudget
-	case !over && !st.open:
+	case d.kind != prepareRequest && !over && !st.open:
 		d.reason = InCooldown
 	case !over && levelWaits(cfg, st, d.picked, d.summary):
 		d.reason = st.waits[d.picked].reason
+	case st.preparing && !over:
+		d.reason = Busy // the check after the preparation makes its round
 	case !st.open:
 		d.cause = overBudgetAnyway
 	}
@@ -183,6 +190,29 @@ func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
 	return picked, byUsage
 }
 
+// decidePrepare decides the check that would follow if usage were higher: the first
+// level that would then be due is prepared. Neither role nor cooldown matters yet.
+func (d *decision) decidePrepare(cfg *settings, st *state) {
+	if st.busy || st.preparing {
+		d.picked, d.reason = levels.None, Busy
+		return
+	}
+	begun, near, below := *d, *st, ""
+	for ahead := range prepareAhead + 1 {
+		near.usage = st.usage
+		near.usage.Tokens = max(st.usage.Tokens, min(st.usage.Tokens+ahead*cfg.Window/100, st.usage.Budget))
+		near.usage.Share = float64(near.usage.Tokens) / float64(cfg.Window)
+		*d = begun
+		d.usage = near.usage
+		d.decideCheck(cfg, &near)
+		d.usage = st.usage
+		if below = cmp.Or(below, d.reason); d.reason == "" {
+			return
+		}
+	}
+	d.reason = below
+}
+
 // roleAllows reports whether the newest message may start a round.
 func roleAllows(cfg *settings, t chat.Transcript, over bool) bool {
 	if cfg.Trigger != AssistantOnly {
@@ -235,32 +265,37 @@ func (s *Session) run(ctx context.Context, q request) (Report, error) {
 func (s *Session) begin(q request) outcome {
 	st := s.currentState()
 	d := decide(&s.cfg, q, &st)
+	var prepared *preparation
 	if d.refused == nil && d.reason == "" {
 		t := s.t.snapshot()
 		d.t = &t
-		s.busy = s.busy || !q.dryRun
+		if !q.dryRun {
+			s.busy = true
+			prepared = s.takePreparation(d)
+		}
 	}
 	s.warned = s.warned || d.crowded && !q.dryRun
-	return outcome{decision: d}
+	return outcome{decision: d, prepared: prepared}
 }
 
 // currentState returns the input of a decision. Its caller holds the lock.
 func (s *Session) currentState() state {
 	return state{
 		usage: s.currentUsage(), t: &s.t, waits: s.wait, open: s.cfg.gate.Open(s.gate),
-		busy: s.busy, closed: s.closed, warned: s.warned,
+		busy: s.busy, closed: s.closed, preparing: s.preparation.isRunning(), warned: s.warned,
 	}
 }
 
 // An outcome is the result of a run. Report and events are made from it.
 type outcome struct {
 	decision
-	round  *round // nil if none was planned
-	skip   string // why the planned round is not made; "" if it is
-	failed string // stage of err: plan, archive or record
-	err    error
-	number int   // of the round in the archive
-	after  Usage // usage after the round
+	prepared *preparation // that may hold the round; nil for none
+	round    *round       // nil if none was planned
+	skip     string       // why the planned round is not made; "" if it is
+	failed   string       // stage of err: plan, archive or record
+	err      error
+	number   int   // of the round in the archive
+	after    Usage // usage after the round
 }
 
 // carryOut plans and makes the round of a decision, and reports the outcome.
@@ -275,16 +310,20 @@ func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
 	return s.reportOutcome(o)
 }
 
-// makeRound plans a round and commits it. While the archive cannot be written, no model
+// makeRound plans a round, or takes the prepared one, and commits it. While the archive cannot be written, no model
 // is called, because its result could not be archived.
 func (s *Session) makeRound(ctx context.Context, o *outcome) {
-	r := s.newRound(o.decision)
+	r := s.preparedRound(ctx, o)
+	ready := r != nil
+	if !ready {
+		r = s.newRound(o.decision)
+	}
 	if !o.dryRun {
 		if o.err = s.putPending(ctx, r); o.err != nil {
 			o.failed = "archive"
 		}
 	}
-	if o.err == nil {
+	if o.err == nil && !ready {
 		if r, o.err = r.planned(ctx, o.decision); o.err != nil {
 			o.failed = "plan"
 		}
@@ -312,5 +351,6 @@ func (s *Session) markBusy() error {
 		return ErrBusy
 	}
 	s.busy = true
+	s.dropPreparation()
 	return nil
 }

@@ -24,24 +24,26 @@ type Session struct {
 	cfg    settings
 	learnt ids.SyncSet // ids of the messages whose secrets are known
 
-	mu         sync.Mutex // guards the fields below; never held while a round is planned
-	t          conversation
-	tools      []byte
-	gate       cooldown.State
-	wait       map[levels.Name]levelWait
-	cal        tokens.Calibration
-	anchor     int // estimated tokens at the last Observe
-	rounds     []done
-	steps      int      // archived so far, undone ones included
-	unlisted   []string // recall ids of rounds that no id in the conversation leads to
-	summary    int      // number of the newest session summary
-	models     outages
-	work       *summarize.Record // of the work, without secrets; used only by the one round
-	fresh      []chat.Message    // not in work yet, oldest first
-	failedStep *failedStep       // the last step, if it could not be archived
-	busy       bool
-	warned     bool // about a fixed part over half of the window
-	closed     bool
+	recording   sync.Mutex // held while messages go into work; locked before mu
+	mu          sync.Mutex // guards the fields below; never held while a round is planned
+	t           conversation
+	tools       []byte
+	gate        cooldown.State
+	wait        map[levels.Name]levelWait
+	cal         tokens.Calibration
+	anchor      int // estimated tokens at the last Observe
+	rounds      []done
+	steps       int      // archived so far, undone ones included
+	unlisted    []string // recall ids of rounds that no id in the conversation leads to
+	summary     int      // number of the newest session summary
+	models      outages
+	work        *summarize.Record // of the work, without secrets; its contents are guarded by recording
+	fresh       []chat.Message    // not in work yet, oldest first
+	failedStep  *failedStep       // the last step, if it could not be archived
+	busy        bool
+	preparation *preparation // nil for none
+	warned      bool         // about a fixed part over half of the window
+	closed      bool
 
 	recorder Recorder
 	writing  *guard.Guard           // of the recorder
@@ -201,6 +203,7 @@ func (s *Session) SetWindow(window int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.dropPreparation()
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)
 	s.warned = false
@@ -224,6 +227,7 @@ func (s *Session) Protect(id string) error {
 	if m := s.t.messages[i]; m.IsSummary() || m.State == chat.Marked {
 		return fmt.Errorf("protect message %q, which a compaction has written and a later one replaces: %w", id, ErrNotFound)
 	}
+	s.dropPreparation()
 	s.t.protectMessage(id)
 	m := s.t.messages[i]
 	return s.recordDone(func(f Recorder) error { return f.Set(i, m) })
@@ -276,6 +280,7 @@ func (s *Session) SetCalibration(c tokens.Calibration) {
 func (s *Session) Close() error {
 	s.mu.Lock()
 	s.closed = true
+	s.dropPreparation()
 	s.mu.Unlock()
 	return s.writeMissed()
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // recordWork adds the messages since the last round to the record of the work, and
-// returns a copy and the number of messages ever added that are in it. Only the one
-// round calls it.
+// returns a copy and the number of messages ever added that are in it.
 func (s *Session) recordWork() (*summarize.Record, int) {
+	s.recording.Lock() // a dry run and a round may plan at the same time
+	defer s.recording.Unlock()
 	s.mu.Lock()
 	fresh, added := s.fresh, s.t.added
 	s.fresh = nil

@@ -25,9 +25,6 @@ func baseline(name string, trim trim) Way {
 	}}
 }
 
-// Baselines returns the baselines of a figure.
-func Baselines() []Way { return baselines(42) }
-
 // baselines are the baselines with a seed for random ones.
 func baselines(seed uint64) []Way {
 	return []Way{

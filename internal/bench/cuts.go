@@ -9,34 +9,43 @@ type cutting struct {
 	anchors []Anchor
 	size    int // tokens of before
 	orphans int // in before
+	files   *followed
 }
 
 // cuttings returns the cuts of a session after which something is needed: none for
-// a session of fewer than 40 messages. With once it is cut only at 60 %.
-func cuttings(session chat.Transcript, once bool, count func(string) int) (out []cutting) {
+// a session of fewer than 40 messages. With cuts, every measure is taken at each of
+// them, in percent of the messages. Without, edits are measured at 30 to 90 % and
+// identifiers at 60 %; a long session is cut only there.
+func cuttings(session chat.Transcript, cuts []int, count func(string) int) (out []cutting) {
 	if len(session) < leastSession {
 		return nil
 	}
-	for percent := 30; percent < 100; percent += 10 {
-		if once && percent != identifierCut {
-			continue
-		}
+	given := len(cuts) > 0
+	switch {
+	case given:
+	case len(session) > longSession:
+		cuts = []int{identifierCut}
+	default:
+		cuts = []int{30, 40, 50, 60, 70, 80, 90}
+	}
+	for _, percent := range cuts {
 		cut := SafeCut(session, len(session)*percent/100)
 		c := cutting{before: session[:cut:cut]}
 		c.anchors = Anchors(c.before, session[cut:])
-		if percent == identifierCut {
+		if given || percent == identifierCut {
 			c.need = Needed(c.before, session[cut:])
 		}
 		if len(c.anchors) == 0 && len(c.need) == 0 {
 			continue
 		}
-		c.size, c.orphans = Size(c.before, count), countOrphans(c.before)
+		c.size, c.orphans, c.files = Size(c.before, count), countOrphans(c.before), followFiles(c.before)
 		out = append(out, c)
 	}
 	return out
 }
 
-// identifierCut is where a session is cut for identifiers, in percent of its messages.
+// identifierCut is where a session is cut for identifiers if no cuts are given, in
+// percent of its messages.
 const identifierCut = 60
 
 // addCut adds the retention at a cut.
@@ -52,6 +61,7 @@ func (k *Kept) addCut(c cutting, left chat.Transcript, count func(string) int) {
 		k.EditSize.addShare(is, c.size)
 	}
 	k.Orphans += max(0, countOrphans(left)-c.orphans)
+	k.Truth.addTruth(c.files.truthOf(left))
 }
 
 // countOrphans returns the calls and results without a partner.

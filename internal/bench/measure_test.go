@@ -8,6 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
 func call(name, args string) chat.Message {
@@ -130,20 +131,13 @@ func TestReplayMeasuresASession(t *testing.T) {
 		session = append(session, before...)
 		session = append(session, after[0], after[1], chat.NewResult("c", "done"))
 	}
-	cfg, count := tiercompact.Config{Preset: tiercompact.Steady}, bench.Counted(words)
-	var k bench.Kept
-	if err := k.Add(session, bench.Replayed("steady", cfg, 0.5), count); err != nil {
-		t.Fatal(err)
+	o := bench.Options{Presets: []tiercompact.Preset{tiercompact.Steady}, Levels: []string{bench.Auto}, Windows: []float64{0.5}, Bare: true, NoCost: true}
+	row := run(t, o, []corpus.Session{{Name: "long", Messages: session}}).Rows[0]
+	if row.Identifiers.Of == 0 && row.Edits.Of == 0 || row.Orphans != 0 || row.Prefill == nil || row.Prefill.Ratio < 1 {
+		t.Errorf("%+v", row)
 	}
-	if k.Identifiers.Whole == 0 && k.Edits.Whole == 0 || k.Orphans != 0 {
-		t.Errorf("%+v", k)
-	}
-	var r bench.Refill
-	if err := r.Add(session, cfg, 2, count); err != nil || r.Sessions != 1 || r.Prefill.Of() < 1 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if err := r.Add(session[:10], cfg, 2, count); err != nil || r.Sessions != 1 {
-		t.Error("a short session says nothing")
+	if short := run(t, o, []corpus.Session{{Name: "short", Messages: session[:10]}}).Rows[0]; short.Prefill != nil || short.Identifiers.Of > 0 {
+		t.Errorf("a short session says nothing: %+v", short)
 	}
 }
 

@@ -26,7 +26,7 @@ const steadyShare = 0.31
 // Add cuts a session, replays the messages before each cut with the preset steady, and
 // searches for the old text of each edit after it.
 func (r *Recalled) Add(ctx context.Context, session chat.Transcript, count func(string) int) error {
-	for _, c := range cuttings(session, false, count) {
+	for _, c := range cuttings(session, nil, count) {
 		if len(c.anchors) == 0 {
 			continue
 		}

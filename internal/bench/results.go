@@ -8,11 +8,12 @@ import (
 // A Report is the result of [Run]. Two runs with the same options and sessions
 // differ only in Cost and Growth: see [Report.WithoutCost].
 type Report struct {
-	Set    Set      `json:"set"`
-	Rows   []Row    `json:"rows"`             // levels alone, then replays by preset, level and window, then baselines
-	AtSize []AtSize `json:"at_size"`          // one for each baseline that removes something; empty without steady or baselines
-	Left   []Left   `json:"left,omitempty"`   // one for each preset, if a share was requested
-	Growth []Growth `json:"growth,omitempty"` // shortest first; only times and memory
+	Set      Set       `json:"set"`
+	Rows     []Row     `json:"rows"`               // levels alone, then replays by preset, level and window, then baselines
+	AtSize   []AtSize  `json:"at_size"`            // one for each baseline that removes something; empty without steady or baselines
+	Left     []Left    `json:"left,omitempty"`     // one for each preset, if a share was requested
+	Sections []Section `json:"sections,omitempty"` // if they were requested
+	Growth   []Growth  `json:"growth,omitempty"`   // shortest first; only times and memory
 }
 
 // Set describes the measured sessions and the options.
@@ -28,6 +29,7 @@ type Set struct {
 	Summarizer string   `json:"summarizer"` // engine for summaries: extractive, or a model
 	Seed       uint64   `json:"seed"`       // of the corpus, and of random baselines
 	Quick      bool     `json:"quick,omitempty"`
+	Cuts       []int    `json:"cuts,omitempty"` // in percent of the messages, if they were given
 }
 
 // A Kind says how the way of a row is used.
@@ -60,6 +62,7 @@ type Row struct {
 	Edits       Figure      `json:"edits"`       // that are possible without another read
 	Facts       Figure      `json:"facts"`       // planted; Size is Freed's
 	ByKind      []Facts     `json:"facts_by_kind,omitempty"`
+	Truth       Truth       `json:"truth"`   // of the lines that summaries and outlines show of files
 	Orphans     int         `json:"orphans"` // calls and results that lost their partner, at all cuts and ends
 
 	Prefill *Prefilled `json:"prefill,omitempty"` // nil for a way that is measured once
@@ -136,6 +139,7 @@ type AtSize struct {
 	Baseline    string    `json:"baseline"`
 	Preset      string    `json:"preset"`
 	Identifiers *Compared `json:"identifiers,omitempty"`
+	Placed      *Compared `json:"placed,omitempty"`
 	Edits       *Compared `json:"edits,omitempty"`
 }
 

@@ -34,7 +34,7 @@ func sumRow(row Row, parts []part) Row {
 	row.Identifiers, row.Edits = figureOf(kept.Identifiers, kept.IdentifierSize), figureOf(kept.Edits, kept.EditSize)
 	row.Placed = figureOf(kept.Placed, kept.IdentifierSize)
 	row.Left = Share{kept.IdentifierSize.Part + kept.EditSize.Part, kept.IdentifierSize.Whole + kept.EditSize.Whole}.Of()
-	row.Orphans = kept.Orphans
+	row.Orphans, row.Truth = kept.Orphans, kept.Truth
 	row.addFacts(facts)
 	if refill.Sessions > 0 {
 		row.Prefill = &Prefilled{
@@ -71,6 +71,7 @@ func (k *Kept) addKept(o Kept) {
 	k.Edits.addShare(o.Edits.Part, o.Edits.Whole)
 	k.EditSize.addShare(o.EditSize.Part, o.EditSize.Whole)
 	k.Orphans += o.Orphans
+	k.Truth.addTruth(o.Truth)
 }
 
 func (r *Refill) addRefill(o Refill) {
@@ -136,6 +137,7 @@ const compared = "steady"
 // compareAtSize compares baselines with steady at their own size.
 func compareAtSize(rows []Row) (out []AtSize) {
 	identifiers := retentionCurve(rows, compared, func(r Row) Figure { return r.Identifiers })
+	placed := retentionCurve(rows, compared, func(r Row) Figure { return r.Placed })
 	edits := retentionCurve(rows, compared, func(r Row) Figure { return r.Edits })
 	if len(identifiers) == 1 && len(edits) == 1 {
 		return nil // steady was not measured
@@ -144,7 +146,7 @@ func compareAtSize(rows []Row) (out []AtSize) {
 		if row.Kind == Baseline && row.Name != everything {
 			out = append(out, AtSize{
 				Baseline: row.Name, Preset: compared,
-				Identifiers: compareWithCurve(row.Identifiers, identifiers), Edits: compareWithCurve(row.Edits, edits),
+				Identifiers: compareWithCurve(row.Identifiers, identifiers), Placed: compareWithCurve(row.Placed, placed), Edits: compareWithCurve(row.Edits, edits),
 			})
 		}
 	}

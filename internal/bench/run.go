@@ -16,18 +16,20 @@ import (
 
 // Options select the measurements. The zero value measures everything.
 type Options struct {
-	Name    string               // of the set, for people
-	Command []string             // words of the command of this measurement, for the report; nil: none
-	Config  tiercompact.Config   // the ranker, summarizer and counter; Window, Preset and Level are those of each row
-	Presets []tiercompact.Preset // nil: all
-	Levels  []string             // Auto and levels; nil: all
-	Windows []float64            // windows as shares of the tokens, each above 0; nil: some for auto, 0.5 for the others
-	Left    float64              // find the window in which auto leaves this share of the tokens; 0: do not
-	Seed    uint64               // of random baselines, and of the sessions for Growth
-	Quick   bool                 // fewer windows, shorter lengths
-	Bare    bool                 // no baselines
-	NoCost  bool                 // measure no times and no memory
-	Told    func(done, of int)   // receives the progress, from one goroutine at a time; may be nil
+	Name     string               // of the set, for people
+	Command  []string             // words of the command of this measurement, for the report; nil: none
+	Config   tiercompact.Config   // the ranker, summarizer and counter; Window, Preset and Level are those of each row
+	Presets  []tiercompact.Preset // nil: all
+	Levels   []string             // Auto and levels; nil: all
+	Windows  []float64            // windows as shares of the tokens, each above 0; nil: some for auto, 0.5 for the others
+	Left     float64              // find the window in which auto leaves this share of the tokens; 0: do not
+	Cuts     []int                // where sessions are cut, in percent of their messages, from 1 to 99; nil: edits at 30 to 90, identifiers at 60
+	Seed     uint64               // of random baselines, and of the sessions for Growth
+	Quick    bool                 // fewer windows, shorter lengths
+	Bare     bool                 // no baselines
+	Sections bool                 // measure what each section of the summaries brings, in the first window
+	NoCost   bool                 // measure no times and no memory
+	Told     func(done, of int)   // receives the progress, from one goroutine at a time; may be nil
 }
 
 // Run measures sessions, on all cores, and returns the same figures whatever their
@@ -47,6 +49,9 @@ func Run(ctx context.Context, o Options, sessions []corpus.Session) (Report, err
 	}
 	report.AtSize = compareAtSize(report.Rows)
 	if report.Left, err = r.findWindows(ctx, report.Rows); err != nil {
+		return Report{}, err
+	}
+	if report.Sections, err = r.measureSections(ctx); err != nil {
 		return Report{}, err
 	}
 	if o.NoCost {
@@ -79,10 +84,15 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("window must be a share of the tokens, above 0 and at most 100, is %g", w)
 		}
 	}
+	for _, cut := range o.Cuts {
+		if cut < 1 || cut > 99 {
+			return o, fmt.Errorf("cut must be a percentage of the messages, from 1 to 99, is %d", cut)
+		}
+	}
 	if !(o.Left >= 0 && o.Left < 1) {
 		return o, fmt.Errorf("left must be a share of the tokens, above 0 and below 1, is %g", o.Left)
 	}
-	o.Presets, o.Levels, o.Windows = distinct(o.Presets), distinct(o.Levels), distinct(o.Windows)
+	o.Presets, o.Levels, o.Windows, o.Cuts = distinct(o.Presets), distinct(o.Levels), distinct(o.Windows), distinct(o.Cuts)
 	for _, preset := range o.Presets {
 		if _, err := tiercompact.New(tiercompact.Config{Window: 1 << 20, Preset: preset}); err != nil {
 			return o, errors.Unwrap(err)
@@ -160,7 +170,7 @@ func (o Options) sameAlone(preset tiercompact.Preset) bool {
 // describeSet describes the measurement.
 func (r *runner) describeSet() Set {
 	s := Set{
-		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
+		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick, Cuts: r.Cuts,
 		Ranking: cmp.Or(r.Config.Embed.Name, "lexical"), Summarizer: cmp.Or(r.Config.Summary.Name, levels.FallbackExtractive),
 	}
 	for _, x := range r.sessions {

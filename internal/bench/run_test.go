@@ -232,3 +232,39 @@ func TestOddSessionsAreMeasured(t *testing.T) {
 		t.Errorf("%+v", r.Set)
 	}
 }
+
+func TestCutsMeasureEverythingAtEachCut(t *testing.T) {
+	o := bench.Options{NoCost: true, Presets: []tiercompact.Preset{tiercompact.Steady}, Levels: []string{bench.Auto}, Windows: []float64{0.5}, Bare: true}
+	each := 0
+	for _, cuts := range [][]int{{40}, {60}, {80}} {
+		o.Cuts = cuts
+		each += rowOf(t, run(t, o, tiny()), "steady auto 0.50").Identifiers.Of
+	}
+	o.Cuts = []int{40, 60, 80, 60}
+	row := rowOf(t, run(t, o, tiny()), "steady auto 0.50")
+	if row.Identifiers.Of != each || row.Placed.Of != each {
+		t.Errorf("%d identifiers at three cuts, %d at each in turn; %+v", row.Identifiers.Of, each, row.Edits)
+	}
+	o.Cuts = []int{100}
+	if _, err := bench.Run(context.Background(), o, tiny()); err == nil || !strings.Contains(err.Error(), "is 100") {
+		t.Errorf("a cut at the end: %v", err)
+	}
+}
+
+// The first row of the sections is that of the whole output, and each other one is
+// smaller. The places of truth are found in real summaries.
+func TestSectionsOfSummariesAreMeasured(t *testing.T) {
+	o := bench.Options{NoCost: true, Presets: []tiercompact.Preset{tiercompact.Steady}, Levels: []string{bench.Auto}, Windows: []float64{0.5}, Bare: true, Sections: true}
+	r := run(t, o, tiny())
+	if len(r.Sections) < 4 || r.Sections[0].Name != "" || r.Sections[0].Placed != r.Rows[0].Placed || r.Sections[0].Left != r.Rows[0].Left {
+		t.Fatalf("sections %+v of %+v", r.Sections, r.Rows[0])
+	}
+	for _, s := range r.Sections[1:] {
+		if s.Left >= r.Sections[0].Left || s.Placed.Kept > r.Sections[0].Placed.Kept {
+			t.Errorf("without %q: %+v", s.Name, s)
+		}
+	}
+	if truth := r.Rows[0].Truth; truth.Excerpts.Lines == 0 || truth.Record.Lines == 0 {
+		t.Errorf("no lines of files are found: %+v", truth)
+	}
+}

@@ -35,8 +35,8 @@ type subject struct {
 	orphans  int
 }
 
-// longSession is the number of messages from which a session is cut only once, at
-// 60 %.
+// longSession is the number of messages from which a session is cut only once if no
+// cuts are given.
 const longSession = 2000
 
 func newRunner(o Options, sessions []corpus.Session) *runner {
@@ -52,7 +52,7 @@ func (r *runner) prepareCuts(ctx context.Context) error {
 	return r.eachParallel(ctx, len(r.sessions), r.longestFirst(), func(i int) error {
 		s := r.sessions[i]
 		s.size = Size(s.messages, r.Config.Count)
-		s.cuts = cuttings(s.messages, len(s.messages) > longSession, r.Config.Count)
+		s.cuts = cuttings(s.messages, r.Cuts, r.Config.Count)
 		s.orphans = countOrphans(s.messages)
 		s.queries = sampleQuestions(s.facts, mostQueries(len(s.messages)))
 		return nil

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/tiercompact/tiercompact"
@@ -44,36 +43,11 @@ type Kept struct {
 	Placed                      Share // identifiers in their place; its size is IdentifierSize
 	Edits, EditSize             Share
 	Orphans                     int // calls and results that lost their partner
-}
-
-// Add cuts a session, compacts the messages before each cut with way, and adds the
-// retention. A session of fewer than 40 messages adds nothing.
-func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) error {
-	for _, c := range cuttings(session, false, count) {
-		left, err := way.Make(c.before, count)
-		if err != nil {
-			return fmt.Errorf("%s, cut at %d: %w", way.Name, len(c.before), err)
-		}
-		k.addCut(c, left, count)
-	}
-	return nil
+	Truth                       Truth
 }
 
 // leastSession is the minimum number of messages of a meaningful session.
 const leastSession = 40
-
-// Replayed returns the way of cfg: AddMessage for each message, in a window of a
-// share of their tokens.
-func Replayed(name string, cfg tiercompact.Config, window float64) Way {
-	return Way{Name: name, Make: func(t chat.Transcript, count func(string) int) (chat.Transcript, error) {
-		cfg.Window = int(window * float64(Size(t, count)))
-		s, err := replayMessages(context.Background(), t, cfg, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		return s.Messages(), nil
-	}}
-}
 
 // replayMessages adds t to a new session, and calls each before each message with
 // the current conversation, and done after it.

@@ -27,6 +27,7 @@ func showBench(w io.Writer, s screen.Screen, r bench.Report) error {
 	b.writeFacts()
 	b.writeAtSize()
 	b.writeWindows()
+	b.writeSections()
 	b.writeGrowth()
 	return b.failed
 }
@@ -92,8 +93,8 @@ const wideFrom = 96
 
 // writeKept shows what each row keeps, and the cost of that.
 func (b *benchSheet) writeKept() {
-	const columns = "%6s %7s %7s %7s %8s %10s %7s"
-	head := fmt.Sprintf(columns, "left", "idents", "edits", "facts", "orphans", "re-prefill", "rounds")
+	const columns = "%4s %6s %6s %5s %5s %5s %6s %7s %6s"
+	head := fmt.Sprintf(columns, "left", "idents", "placed", "edits", "facts", "false", "orphan", "prefill", "rounds")
 	wide := b.screen.Width >= wideFrom && slices.ContainsFunc(b.Rows, func(r bench.Row) bool { return r.Cost != nil })
 	if wide {
 		head += fmt.Sprintf("%8s%8s", "ms", "MB")
@@ -110,7 +111,7 @@ func (b *benchSheet) writeKept() {
 			if r.Left > 0 {
 				left = fmt.Sprintf("%.2f", r.Left)
 			}
-			line := fmt.Sprintf(columns, left, retained(r.Identifiers), retained(r.Edits), retained(r.Facts), screen.Grouped(r.Orphans), prefill, rounds)
+			line := fmt.Sprintf(columns, left, retained(r.Identifiers), retained(r.Placed), retained(r.Edits), retained(r.Facts), falseLines(r.Truth), screen.Grouped(r.Orphans), prefill, rounds)
 			if wide && r.Cost != nil {
 				line += fmt.Sprintf("%8.0f%8.0f", r.Cost.Millis, float64(r.Cost.PeakBytes)/1e6)
 			}
@@ -128,8 +129,15 @@ func (b *benchSheet) keptLegend() string {
 	if i := slices.IndexFunc(b.Rows, func(r bench.Row) bool { return r.Cost != nil }); i >= 0 && b.screen.Width >= wideFrom {
 		cost = fmt.Sprintf(" ms, MB: time and heap for one session of %s.", screen.Plural(b.Rows[i].Cost.Messages, "message"))
 	}
-	return "left: share of the tokens. idents, edits: share kept of what the work needs after a cut" + needed +
-		". facts: planted, share kept. orphans: calls and results that lost their partner. re-prefill: tokens that a prompt cache reads again, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session." + cost
+	return "left: share of the tokens. idents, placed, edits: share kept of what the work needs after a cut" + needed +
+		"; placed: identifiers on a line that says the same about them. facts: planted, share kept. false: share of the lines shown of files that the file no longer has. orphan: calls and results that lost their partner. prefill: tokens that a prompt cache reads again, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session." + cost
+}
+
+func falseLines(t bench.Truth) string {
+	if t.Lines == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", t.Share)
 }
 
 func retained(f bench.Figure) string {
@@ -236,11 +244,11 @@ func (b *benchSheet) writeAtSize() {
 	}
 	const columns = "%6s %6s %6s %7s"
 	b.writeLine("")
-	b.writeLine(fmt.Sprintf("%-*s", nameWidth+4, "") + b.columnHeading("identifiers", 26) + "   " + b.columnHeading("edits", 26))
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+4, "") + b.columnHeading("placed", 26) + "   " + b.columnHeading("edits", 26))
 	head := fmt.Sprintf(columns, "size", "it", b.AtSize[0].Preset, "more")
 	b.writeLine(fmt.Sprintf("%-*s%s %s", nameWidth+2, "at its own size", head, head))
 	for _, a := range b.AtSize {
-		b.writeNamed(a.Baseline, b.compared(columns, a.Identifiers)+" "+b.compared(columns, a.Edits))
+		b.writeNamed(a.Baseline, b.compared(columns, a.Placed)+" "+b.compared(columns, a.Edits))
 	}
 	b.writeDimmed(fmt.Sprintf("What a plain way keeps, and what %s keeps at the same size, between two of its windows. - where it was not measured at that size: give smaller windows.", b.AtSize[0].Preset))
 }
@@ -269,16 +277,16 @@ func (b *benchSheet) writeWindows() {
 	if len(b.Left) == 0 {
 		return
 	}
-	const columns = "%7s %6s %14s %14s %10s"
+	const columns = "%6s %5s %12s %12s %12s %7s"
 	b.writeLine("")
-	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, fmt.Sprintf("auto, %.3f left", b.Left[0].Target)) + fmt.Sprintf(columns, "window", "left", "idents", "edits", "re-prefill"))
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, fmt.Sprintf("auto, %.3f left", b.Left[0].Target)) + fmt.Sprintf(columns, "window", "left", "idents", "placed", "edits", "prefill"))
 	for _, l := range b.Left {
 		prefill := "-"
 		if l.Row.Prefill != nil {
 			prefill = fmt.Sprintf("%.2f", l.Row.Prefill.Ratio)
 		}
 		b.writeNamed(l.Preset, fmt.Sprintf(columns, fmt.Sprintf("%.3f", l.Window), fmt.Sprintf("%.3f", l.Size),
-			figureWithSize(l.Row.Identifiers), figureWithSize(l.Row.Edits), prefill))
+			figureWithSize(l.Row.Identifiers), figureWithSize(l.Row.Placed), figureWithSize(l.Row.Edits), prefill))
 	}
 	b.writeDimmed("After @ the share of the tokens that is left at the cuts of that measure; left is over all cuts.")
 }
@@ -288,6 +296,25 @@ func figureWithSize(f bench.Figure) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.3f @ %.2f", f.Share, f.Size)
+}
+
+// writeSections shows what each section of the summaries brings.
+func (b *benchSheet) writeSections() {
+	if len(b.Sections) == 0 {
+		return
+	}
+	const columns = "%6s %7s %7s %7s %7s"
+	for _, s := range b.Sections {
+		name := "  " + s.Name
+		if s.Name == "" {
+			name = fmt.Sprintf("  %s in %.2f", s.Preset, s.Window)
+			b.writeLine("")
+			b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, "without a section") + fmt.Sprintf(columns, "left", "idents", "placed", "edits", "false"))
+		}
+		b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, screen.Clip(name, nameWidth)) +
+			fmt.Sprintf(columns, fmt.Sprintf("%.3f", s.Left), retained(s.Identifiers), retained(s.Placed), retained(s.Edits), falseLines(s.Truth)))
+	}
+	b.writeDimmed("Each section of the summaries left out in turn, by its heading; the first row has all of them.")
 }
 
 // writeGrowth shows the cost of operations by length.

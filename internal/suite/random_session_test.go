@@ -145,11 +145,13 @@ func (r *randomSession) rewind() {
 
 // happen performs one random operation.
 func (r *randomSession) happen() {
-	what := rapid.SampledFrom([]string{"add", "add", "add", "add", "add", "add", "protect", "compact", "level", "undo", "undo", "restart", "rewind"}).Draw(r.t, "what")
+	what := rapid.SampledFrom([]string{"add", "add", "add", "add", "add", "add", "prepare", "protect", "compact", "level", "undo", "undo", "restart", "rewind"}).Draw(r.t, "what")
 	r.happened = append(r.happened, what)
 	switch what {
 	case "add":
 		r.add()
+	case "prepare":
+		r.check(r.Prepare(r.t.Context()))
 	case "protect":
 		r.protect()
 	case "compact":

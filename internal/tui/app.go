@@ -334,11 +334,15 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	a := newChatApp(t.o.Screen, t.Status())
 	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
 	t.receive = func(e Event) { p.Send(e) }
+	stopPreparing := func() {}
 	a.start = func(line string) func() {
+		all := ctx
 		ctx, stop := context.WithCancel(ctx)
 		working.Go(func() {
+			stopPreparing()
 			err := t.Do(ctx, line)
 			stop()
+			stopPreparing = t.prepareRound(all)
 			p.Send(finished{err})
 		})
 		return stop
@@ -347,6 +351,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	_, err := p.Run()
 	cancel()
 	working.Wait()
+	stopPreparing()
 	t.receive = nil
 	if errors.Is(err, tea.ErrInterrupted) {
 		return nil

@@ -239,8 +239,12 @@ func (t *Talk) savedCalibration() tokens.Calibration {
 	return t.o.Learnt(t.model.Name)
 }
 
-// progress emits the progress of a summary.
-func (t *Talk) progress(p summarize.Progress) { t.emitEvent(Event{Kind: Summaries, Progress: p}) }
+// progress emits the progress of a summary for which the user waits.
+func (t *Talk) progress(p summarize.Progress) {
+	if !t.preparing.Load() {
+		t.emitEvent(Event{Kind: Summaries, Progress: p})
+	}
+}
 
 // plainName refuses names that lead out of the folder of sessions.
 func plainName(name string) error {

@@ -318,3 +318,26 @@ func TestWhatIsTypedDuringARoundIsSentAfterIt(t *testing.T) {
 		}
 	}
 }
+
+// While the user reads, a model writes the summary of the next round. The user's next
+// line stops that at once, because the model is needed for the answer.
+func TestPreparationStopsForTheUser(t *testing.T) {
+	s := newSlow()
+	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Steady, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says("noted"))
+	for i := 0; x.session.Usage().Share < 0.8; i++ {
+		turn := []chat.Message{chat.NewText(chat.User, fmt.Sprint(i, " ", prose(60))), chat.NewText(chat.Assistant, prose(60))}
+		if err := x.session.Load(turn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop, before := x.prepareRound(t.Context()), x.Messages()
+	<-s.began
+	x.progress(summarize.Progress{})
+	stop()
+	if !reflect.DeepEqual(x.Messages(), before) || len(x.texts(Summaries)) > 0 {
+		t.Errorf("%d messages became %d, with %d events of a summary", len(before), len(x.Messages()), len(x.texts(Summaries)))
+	}
+	if err := x.Do(t.Context(), "and now?"); err != nil {
+		t.Error(err)
+	}
+}

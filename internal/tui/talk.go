@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tiercompact/tiercompact"
@@ -60,7 +61,8 @@ type Talk struct {
 	check  tiercompact.Report // the newest
 	typed  []int              // tokens of the newest messages that the user sent
 
-	toldSlow bool
+	toldSlow  bool
+	preparing atomic.Bool // the session plans a round while the user reads
 }
 
 // Limits on a model's tool calls.
@@ -174,6 +176,27 @@ func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
 		return nil
 	}
 	return err
+}
+
+// prepareRound has the session plan its next round while the user reads, if a model
+// writes summaries. The returned function cancels that, and waits for its end: the
+// model is needed for an answer.
+func (t *Talk) prepareRound(ctx context.Context) (stop func()) {
+	if _, builtIn := t.o.Config.Summary.Summarizer.(summarize.Extractive); builtIn || t.o.Config.Summary.Summarizer == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	t.preparing.Store(true)
+	go func() {
+		defer close(done)
+		_, _ = t.session.Prepare(ctx) // without its result, the round is planned when it is due
+	}()
+	return func() {
+		cancel()
+		<-done
+		t.preparing.Store(false)
+	}
 }
 
 // nextMessage returns the expected tokens of the user's next message: the maximum

@@ -72,9 +72,13 @@ func reportColumns() []column {
 		cols = append(cols, column{level + "_freed_tokens", func(r bench.Row) string { return strconv.Itoa(levelPart(r, level).Freed) }})
 	}
 	cols = append(cols, figureColumns("identifiers", func(r bench.Row) bench.Figure { return r.Identifiers })...)
+	cols = append(cols, figureColumns("placed", func(r bench.Row) bench.Figure { return r.Placed })...)
 	cols = append(cols, figureColumns("edits", func(r bench.Row) bench.Figure { return r.Edits })...)
 	cols = append(cols, figureColumns("facts", func(r bench.Row) bench.Figure { return r.Facts })...)
 	return append(cols,
+		column{"file_lines_shown", func(r bench.Row) string { return strconv.Itoa(r.Truth.Lines) }},
+		column{"file_lines_stale", func(r bench.Row) string { return strconv.Itoa(r.Truth.Stale) }},
+		column{"file_lines_removed", func(r bench.Row) string { return strconv.Itoa(r.Truth.Removed) }},
 		column{"orphans", func(r bench.Row) string { return strconv.Itoa(r.Orphans) }},
 		column{"prefill_tokens", prefilled(func(p *bench.Prefilled) string { return strconv.Itoa(p.Tokens) })},
 		column{"prefill_without_tokens", prefilled(func(p *bench.Prefilled) string { return strconv.Itoa(p.Without) })},

@@ -37,7 +37,7 @@ func sample() bench.Report {
 				Name: fmt.Sprintf("%s auto %.2f", preset, window), Kind: bench.Replay, Preset: preset, Level: bench.Auto, Window: window,
 				Freed: bench.FreedTokens{Before: 56789, After: 20000, Tokens: 36789, Share: 0.648, Soft: bench.SoftPart{Files: 1, Again: 2, Outputs: 3},
 					Levels: []bench.LevelPart{{Level: "soft", Times: 3, Freed: 24000}, {Level: "hard", Times: 2, Freed: 9000 * (2 - w)}}},
-				Identifiers: figure(share, 0.2+0.2*float64(w)), Edits: figure(share-0.3, 0.2+0.2*float64(w)), Facts: figure(1, 0.352),
+				Identifiers: figure(share, 0.2+0.2*float64(w)), Placed: figure(share-0.1, 0.2+0.2*float64(w)), Truth: bench.Truth{Lines: 200, Stale: 3, Removed: 1, Share: 0.02}, Edits: figure(share-0.3, 0.2+0.2*float64(w)), Facts: figure(1, 0.352),
 				ByKind:  []bench.Facts{{Kind: "user rule", Kept: 3, Of: 3, Share: 1}, {Kind: "open todo"}},
 				Prefill: &bench.Prefilled{Tokens: 160, Without: 100, Ratio: 1.6 + float64(p), Rounds: 3.4, Window: window},
 				Cost:    &bench.Cost{Session: "a.jsonl", Messages: 200, Millis: 12.34, PeakBytes: 5_600_000},
@@ -45,10 +45,11 @@ func sample() bench.Report {
 		}
 	}
 	for i, name := range []string{"keep everything", "newest 0.20", "newest 0.50", "mask but 10"} {
-		r.Rows = append(r.Rows, bench.Row{Name: name, Kind: bench.Baseline, Identifiers: figure(0.9-0.2*float64(i), 0.9-0.2*float64(i)),
+		r.Rows = append(r.Rows, bench.Row{Name: name, Kind: bench.Baseline, Identifiers: figure(0.9-0.2*float64(i), 0.9-0.2*float64(i)), Placed: figure(0.8-0.2*float64(i), 0.9-0.2*float64(i)),
 			Prefill: &bench.Prefilled{Tokens: 200, Without: 100, Ratio: 2, Window: 0.5}})
 	}
 	r.AtSize = []bench.AtSize{{Baseline: "newest 0.20", Preset: "steady", Identifiers: &bench.Compared{Size: 0.2, Baseline: 0.4, Preset: 0.5, Difference: 0.1}}}
+	r.Sections = []bench.Section{{Preset: "steady", Window: 0.5, Left: 0.3}, {Preset: "steady", Window: 0.5, Name: "State", Left: 0.29}}
 	r.Left = []bench.Left{{Preset: "steady", Target: 0.31, Window: 0.62, Size: 0.309, Row: r.Rows[6]}}
 	for _, n := range []int{100, 1000, 10000} {
 		r.Growth = append(r.Growth, bench.Growth{Messages: n, Tokens: 30 * n, AddMicros: 90, LevelMillis: map[levels.Name]float64{levels.SoftName: float64(n) / 90, levels.HardName: float64(n) / 50, levels.Emergency: float64(n) / 20}, Bytes: uint64(n) * 900})

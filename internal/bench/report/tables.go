@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -11,7 +12,7 @@ import (
 
 // pageTables are the tables of the page with content.
 func pageTables(r bench.Report) []table {
-	all := []table{keptTable(r), leftTable(r), atSizeTable(r), freedTable(r), serverTable(r), factsTable(r), growthTable(r)}
+	all := []table{keptTable(r), leftTable(r), atSizeTable(r), sectionTable(r), freedTable(r), serverTable(r), factsTable(r), growthTable(r)}
 	shown := all[:0]
 	for _, t := range all {
 		if len(t.Rows) > 0 {
@@ -27,8 +28,8 @@ func keptTable(r bench.Report) table {
 	t := table{
 		Title: "What is kept",
 		About: "Kept of what the work needs next. Each share is beside its own size, the share of the tokens that is left.",
-		Columns: []head{{"way", ""}, {"kind", ""}, {"identifiers", "share"}, {"at size", "share"}, {"edits", "share"}, {"at size", "share"},
-			{"planted facts", "share"}, {"at size", "share"}, {"orphans", "count"}},
+		Columns: []head{{"way", ""}, {"kind", ""}, {"identifiers", "share"}, {"at size", "share"}, {"in place", "share"}, {"at size", "share"},
+			{"edits", "share"}, {"at size", "share"}, {"planted facts", "share"}, {"at size", "share"}, {"false lines", "share"}, {"orphans", "count"}},
 	}
 	for _, row := range r.Rows {
 		t.Rows = append(t.Rows, keptCells(row.Name, row))
@@ -38,10 +39,10 @@ func keptTable(r bench.Report) table {
 
 func keptCells(name string, row bench.Row) []string {
 	cells := []string{name, string(row.Kind)}
-	for _, f := range []bench.Figure{row.Identifiers, row.Edits, row.Facts} {
+	for _, f := range []bench.Figure{row.Identifiers, row.Placed, row.Edits, row.Facts} {
 		cells = append(cells, shareText(f), sizeText(f))
 	}
-	return append(cells, strconv.Itoa(row.Orphans))
+	return append(cells, truthText(row.Truth), strconv.Itoa(row.Orphans))
 }
 
 func leftTable(r bench.Report) table {
@@ -49,11 +50,11 @@ func leftTable(r bench.Report) table {
 		Title: "In the window that leaves a share of the tokens",
 		About: "One window, a share of the tokens before each cut, for all sessions, chosen so that the requested share is left.",
 		Columns: []head{{"preset", ""}, {"asked for", "share"}, {"window", "share"}, {"left", "share"}, {"identifiers", "share"}, {"at size", "share"},
-			{"edits", "share"}, {"at size", "share"}, {"orphans", "count"}},
+			{"in place", "share"}, {"at size", "share"}, {"edits", "share"}, {"at size", "share"}, {"orphans", "count"}},
 	}
 	for _, l := range r.Left {
 		t.Rows = append(t.Rows, []string{l.Preset, threeDigits(l.Target), threeDigits(l.Window), threeDigits(l.Size), shareText(l.Row.Identifiers), sizeText(l.Row.Identifiers),
-			shareText(l.Row.Edits), sizeText(l.Row.Edits), strconv.Itoa(l.Row.Orphans)})
+			shareText(l.Row.Placed), sizeText(l.Row.Placed), shareText(l.Row.Edits), sizeText(l.Row.Edits), strconv.Itoa(l.Row.Orphans)})
 	}
 	return t
 }
@@ -63,11 +64,11 @@ func atSizeTable(r bench.Report) table {
 		Title: "Against each baseline, at its own size",
 		About: "What a preset keeps at the size that a baseline has, between two of its windows. A difference above 0 speaks for the preset.",
 		Columns: []head{{"baseline", ""}, {"preset", ""}, {"size", "share"}, {"identifiers: baseline", "share"}, {"preset", "share"}, {"difference", "share"},
-			{"size", "share"}, {"edits: baseline", "share"}, {"preset", "share"}, {"difference", "share"}},
+			{"size", "share"}, {"in place: baseline", "share"}, {"preset", "share"}, {"difference", "share"}, {"size", "share"}, {"edits: baseline", "share"}, {"preset", "share"}, {"difference", "share"}},
 	}
 	for _, a := range r.AtSize {
 		cells := []string{a.Baseline, a.Preset}
-		for _, c := range []*bench.Compared{a.Identifiers, a.Edits} {
+		for _, c := range []*bench.Compared{a.Identifiers, a.Placed, a.Edits} {
 			if c == nil {
 				cells = append(cells, none, none, none, none)
 			} else {
@@ -182,6 +183,25 @@ func growthTable(r bench.Report) table {
 		t.Rows = append(t.Rows, append(cells, megabytes(g.Bytes)))
 	}
 	return t
+}
+
+func sectionTable(r bench.Report) table {
+	t := table{
+		Title:   "What each section of a summary brings",
+		About:   "Auto of a preset, with one section left out of its output. The first row of a preset has all of them.",
+		Columns: []head{{"preset", ""}, {"window", "share"}, {"without", ""}, {"left", "share"}, {"identifiers", "share"}, {"in place", "share"}, {"edits", "share"}, {"false lines", "share"}},
+	}
+	for _, s := range r.Sections {
+		t.Rows = append(t.Rows, []string{s.Preset, threeDigits(s.Window), cmp.Or(s.Name, none), threeDigits(s.Left), shareText(s.Identifiers), shareText(s.Placed), shareText(s.Edits), truthText(s.Truth)})
+	}
+	return t
+}
+
+func truthText(t bench.Truth) string {
+	if t.Lines == 0 {
+		return none
+	}
+	return threeDigits(t.Share)
 }
 
 func shareText(f bench.Figure) string {
