@@ -114,6 +114,7 @@ type Config struct {
 	Redact    RedactConfig
 
 	Archive         archive.Store // nil: removed messages stay in memory
+	NoRecall        bool          // the archive ends with the program: a first user message that is cut shows no recall id
 	ArchiveOptional bool          // if the archive cannot be written, go on without compacting instead of returning the error
 	Trace           trace.Sink    // nil: no trace; events on which it fails are dropped
 

@@ -129,7 +129,7 @@ func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) lev
 	return levels.View{
 		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
 		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(), NoRecall: cfg.NoRecall,
 	}
 }
 
@@ -368,7 +368,28 @@ func (r *round) truncateToBudget() error {
 func (r *round) fitWithin(limit int) error {
 	s := levelStep{level: levels.FitName, began: r.cfg.Now()}
 	s.edits = levels.Truncate(r.view, limit)
-	return r.applyStep(s, protection.Protected)
+	t := r.t
+	if err := r.applyStep(s, protection.Protected); err != nil {
+		return err
+	}
+	if was, is, cut := t.firstUserCut(r.t); cut && r.warning == "" {
+		r.warning = fmt.Sprintf("the first user message does not fit the budget: its middle is left out, %d of %d tokens stay; use a larger window", r.serverTokens(is), r.serverTokens(was))
+	}
+	return nil
+}
+
+// firstUserCut returns the tokens of the first user message in c and in next, and whether
+// they differ.
+func (c *conversation) firstUserCut(next conversation) (was, is int, cut bool) {
+	i := slices.IndexFunc(c.policy.Protections(c.messages), func(h protection.Protection) bool { return h&protection.First != 0 })
+	if i < 0 {
+		return 0, 0, false
+	}
+	k := slices.IndexFunc(next.messages, func(m chat.Message) bool { return m.ID == c.messages[i].ID })
+	if k < 0 || next.sizes[k] == c.sizes[i] {
+		return 0, 0, false
+	}
+	return c.sizes[i], next.sizes[k], true
 }
 
 const allProtections = protection.Protected | protection.First | protection.Session | protection.Open | protection.Unread | protection.Latest | protection.Correction

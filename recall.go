@@ -31,7 +31,7 @@ func (r *round) makeReachable() error {
 // showID makes the conversation show a recall id of the round, if it shows none.
 func (r *round) showID() error {
 	hidden, shown := r.unshown(r.removedEntries())
-	if len(hidden) == 0 || len(shown) > 0 {
+	if len(hidden) == 0 || len(shown) > 0 || r.cfg.NoRecall {
 		return nil
 	}
 	if room := r.localLimit() - mostShown; r.fitsBudget() && r.t.totalTokens() > room {

@@ -13,6 +13,7 @@ type Severity string
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
+	SeverityNote    Severity = "note" // usual in logs of tools; only the strictest templates refuse it
 )
 
 // The kinds of problem.
@@ -28,6 +29,7 @@ const (
 	BadArguments = "bad arguments"
 	LateSystem   = "late system message"
 	SameRole     = "same role twice"
+	AddedCopy    = "added copy"
 )
 
 // A Problem is a fault of a transcript that some server or chat template rejects.
@@ -40,8 +42,8 @@ type Problem struct {
 }
 
 // Check returns the problems of t, in the order of its messages. Real logs have
-// such problems, and compaction leaves them as they are, so each is a warning;
-// [New] returns those that a compaction caused, as errors.
+// such problems, and compaction leaves them as they are, so each is a warning, or a
+// note; [New] returns those that a compaction caused, as errors.
 func Check(t Transcript) []Problem {
 	c := checker{t: t, pairs: PairUp(t), open: Open(t), calls: make(map[string]bool)}
 	c.answered = countAnswers(t, c.pairs)
@@ -63,12 +65,16 @@ func Check(t Transcript) []Problem {
 func New(before, after []Problem) []Problem {
 	type key struct{ kind, id, text string }
 	had := make(map[key]int, len(before))
+	keyOf := func(p Problem) key {
+		text, _, _ := strings.Cut(p.Text, withToolFlow) // the tool flow may be gone
+		return key{p.Kind, p.ID, text}
+	}
 	for _, p := range before {
-		had[key{p.Kind, p.ID, p.Text}]++
+		had[keyOf(p)]++
 	}
 	var fresh []Problem
 	for _, p := range after {
-		k := key{p.Kind, p.ID, p.Text}
+		k := keyOf(p)
 		if had[k] > 0 {
 			had[k]--
 			continue
@@ -77,6 +83,38 @@ func New(before, after []Problem) []Problem {
 		fresh = append(fresh, p)
 	}
 	return fresh
+}
+
+// AddedCopies returns as errors the messages of after that before has too, but fewer
+// times. Empty messages, and what a compaction wrote, do not count.
+func AddedCopies(before, after Transcript) []Problem {
+	type content struct {
+		role Role
+		text string
+	}
+	had := make(map[content]int, len(before))
+	for _, m := range before {
+		had[content{m.Role, m.TextWithCalls()}]++
+	}
+	var found []Problem
+	seen := make(map[content]int, len(after))
+	for i, m := range after {
+		c := content{m.Role, m.TextWithCalls()}
+		if m.State != Active || strings.TrimSpace(c.text) == "" || had[c] == 0 {
+			continue
+		}
+		if seen[c]++; seen[c] > had[c] {
+			found = append(found, Problem{i, "", AddedCopy, fmt.Sprintf("the transcript before has this %s message %s", m.Role, times(had[c])), SeverityError})
+		}
+	}
+	return found
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // A checker checks a transcript in one pass.
@@ -91,6 +129,7 @@ type checker struct {
 	flow     int               // the newest message that is not a result; its results follow it directly
 	speaker  Role              // role of the last speaker
 	speaking bool              // a user or an assistant has spoken
+	worked   bool              // calls or results follow the last speaker
 }
 
 func (c *checker) addProblem(i int, id, kind, text string) {
@@ -126,19 +165,27 @@ func (c *checker) checkMessage(i int) {
 	}
 }
 
+// withToolFlow is in the text of a problem if calls or results are between two messages
+// of one role.
+const withToolFlow = ", with only tool calls between them"
+
 // checkAlternation finds two messages of one role that meet although templates
-// require user and assistant to alternate. Tool flow and system messages do not
-// count.
+// require user and assistant to alternate. System messages do not count. With tool flow
+// between them it is a note.
 func (c *checker) checkAlternation(i int) {
 	m := c.t[i]
 	c.speaking = c.speaking || m.Role == User || m.Role == Assistant
 	if m.Role != User && (m.Role != Assistant || m.Waits()) {
+		c.worked = c.worked || m.Role == Assistant || m.Role == Tool
 		return
 	}
 	if c.speaker == m.Role {
 		c.addProblem(i, "", SameRole, fmt.Sprintf("two %s messages follow each other", m.Role))
+		if last := &c.found[len(c.found)-1]; c.worked {
+			last.Text, last.Severity = last.Text+withToolFlow, SeverityNote
+		}
 	}
-	c.speaker = m.Role
+	c.speaker, c.worked = m.Role, false
 }
 
 func (c *checker) checkCall(i int, p Part) {

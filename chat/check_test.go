@@ -67,7 +67,7 @@ func TestCheckFindsEachKind(t *testing.T) {
 }
 
 func TestCheckCallsEveryFaultAWarning(t *testing.T) {
-	for _, p := range chat.Check(chat.Transcript{result("a"), calls("b"), text(chat.User, "")}) {
+	for _, p := range chat.Check(chat.Transcript{result("a"), calls("b"), text(chat.User, ""), text(chat.User, "")}) {
 		if p.Severity != chat.SeverityWarning || p.Text == "" {
 			t.Errorf("%+v is no warning with a text", p)
 		}
@@ -90,6 +90,67 @@ func TestNewReturnsOnlyNewProblems(t *testing.T) {
 	}
 	if rest := chat.New(before, before); rest != nil {
 		t.Errorf("a transcript has new problems against itself: %v", rest)
+	}
+}
+
+// Logs of tools have turns that end with a call, so that two user messages have no text of
+// the assistant between them.
+func TestOneRoleTwiceWithToolFlowBetweenIsANote(t *testing.T) {
+	user, said := text(chat.User, "do it"), text(chat.Assistant, "done")
+	for _, test := range []struct {
+		name string
+		t    chat.Transcript
+		want []chat.Severity
+	}{
+		{"a call and its result", chat.Transcript{user, calls("a"), result("a"), user}, []chat.Severity{chat.SeverityNote}},
+		{"a call without a result", chat.Transcript{user, calls("a"), user}, []chat.Severity{chat.SeverityNote}},
+		{"texts around a call", chat.Transcript{user, said, calls("a"), result("a"), said}, []chat.Severity{chat.SeverityNote}},
+		{"nothing", chat.Transcript{user, user, said}, []chat.Severity{chat.SeverityWarning}},
+		{"a system message", chat.Transcript{user, text(chat.System, "be brief"), user}, []chat.Severity{chat.SeverityWarning}},
+		{"a call before both", chat.Transcript{user, calls("a"), result("a"), user, user}, []chat.Severity{chat.SeverityNote, chat.SeverityWarning}},
+	} {
+		var got []chat.Severity
+		for _, p := range chat.Check(test.t) {
+			if p.Kind == chat.SameRole {
+				got = append(got, p.Severity)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	with, without := chat.Check(chat.Transcript{user, calls("a"), result("a"), user}), chat.Check(chat.Transcript{user, user})
+	if fresh := chat.New(with, without); fresh != nil {
+		t.Errorf("without the tool flow: %v", fresh)
+	}
+}
+
+func TestAddedCopies(t *testing.T) {
+	user, said, on := text(chat.User, "do it"), text(chat.Assistant, "done"), text(chat.User, "go on")
+	marker := text(chat.User, "[marker a gap]")
+	marker.State = chat.Marked
+	before := chat.Transcript{user, said, on, said, calls("a"), result("a"), marker}
+	for _, test := range []struct {
+		name  string
+		after chat.Transcript
+		want  []int
+	}{
+		{"unchanged", before, nil},
+		{"fewer", chat.Transcript{user, said, on}, nil},
+		{"an answer three times", chat.Transcript{user, said, on, said, user, said}, []int{4, 5}},
+		{"a call and its result again", chat.Transcript{user, calls("a"), result("a"), calls("b"), result("b")}, []int{3, 4}},
+		{"another role", chat.Transcript{user, text(chat.User, "done"), text(chat.User, "done")}, nil},
+		{"what is new", chat.Transcript{user, text(chat.Assistant, "a summary"), text(chat.Assistant, "a summary")}, nil},
+		{"markers", chat.Transcript{user, marker, said, marker, said}, nil},
+		{"empty ones", chat.Transcript{user, text(chat.User, ""), text(chat.User, "")}, nil},
+	} {
+		var got []int
+		for _, p := range chat.AddedCopies(append(before, text(chat.User, "")), test.after) {
+			got = append(got, p.Index)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
 	}
 }
 

@@ -108,6 +108,7 @@ func notInFiles() map[string]string {
 		"Redact.Redactor":    "Open makes it, by redact",
 		"Now":                "a function of the program",
 		"ReadBack":           "the command that writes the file sets it",
+		"NoRecall":           "a command without an archive sets it",
 		"Deadlines.Archive":  "commands go by the default",
 		"Deadlines.Callback": "commands go by the default",
 	}

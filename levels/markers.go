@@ -9,20 +9,6 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// mostAnswer is the maximum number of tokens of a text that quotes an answer which a
-// round removes.
-const mostAnswer = 80
-
-// Separator makes the messages that separate two of one role at a level: under fit
-// they are as small as a bare record.
-func (v View) Separator(level Name) edit.Marker {
-	s := protection.Separators{Max: mostAnswer, Count: v.Count}
-	if level == FitName {
-		s.Max = 0
-	}
-	return s.New
-}
-
 // withMarkers puts the markers into the gaps. A marker covers its gap and those up to
 // the next marker, the first marker also those before it: it counts their messages
 // and carries their names, most relevant first, in no more tokens than the gaps have

@@ -22,8 +22,9 @@ func truncateLevel() Level {
 // Truncate proposes the last resort if a conversation exceeds limit tokens: it cuts
 // unprotected tool results, file bodies and strings in call arguments to head, errors
 // and tail, largest first; then the summary, and the prose of other kept messages;
-// then it drops all but the newest groups. It goes on, if it can, until an eighth of
-// the tokens that are not fixed is free. Of what was cut, the newest message that the
+// then it drops all but the newest groups. Only if that is not enough, it cuts the
+// middle of the first user message, no deeper than needed. It goes on, if it can, until
+// an eighth of the tokens that are not fixed is free. Of what was cut, the newest message that the
 // model has not read gets what is free beyond that.
 func Truncate(v View, limit int) []edit.Edit {
 	f := newTruncation(v)
@@ -120,16 +121,29 @@ func (f *truncation) fixedTokens() int {
 	return sum
 }
 
-// truncateTo cuts until the total is at most target. Prose is cut to a useful
-// length; more of it, the summary and groups are cut only while the total is above
-// limit.
+// truncateTo cuts until the total is at most target. If the first user message does not
+// fit beside the stubs of the rest, it begins again with its middle: the message keeps
+// half of limit, or what the rest leaves; down to a fifth only if the rest cannot be cut
+// further.
 func (f *truncation) truncateTo(limit, target int) {
+	f.cutRest(limit, target)
+	if f.total <= limit || f.firstUser() < 0 {
+		return
+	}
+	*f = *newTruncation(f.v)
+	f.cutFirstUser(target, limit/2)
+	f.cutRest(limit, target)
+	f.cutFirstUser(limit, limit/5)
+}
+
+// cutRest cuts all but the first user message. Prose is cut to a useful length; more of
+// it, the summary and groups are cut only while the total is above limit.
+func (f *truncation) cutRest(limit, target int) {
 	for _, most := range []int{800, 400, 200, 100, 50, 0} {
 		f.cutMessages(target, most, isBulkPart)
 	}
 	f.cutSummary(limit, 2)
 	f.cutSummary(limit, 1)
-	f.cutFirstUser(limit)
 	f.cutMessages(target, 200, isProsePart)
 	f.cutMessages(limit, 60, isProsePart)
 	f.cutMessages(limit, 0, isProsePart)
@@ -273,17 +287,6 @@ func (f *truncation) shorterText(text, now string, o files.DigestOptions) string
 	return short
 }
 
-// cutFirstUser cuts the middle of the first user message if it exceeds a fifth of the
-// limit.
-func (f *truncation) cutFirstUser(limit int) {
-	for i, h := range f.v.Protections {
-		if h&protection.First == 0 || h&protection.Protected != 0 || f.total <= limit || f.sizes[i] <= limit/5 {
-			continue
-		}
-		f.setMessage(i, f.cutParts(i, limit/5*9/10, func(_ chat.Message, k chat.Kind, _ protection.Protection) bool { return k == chat.Text }))
-	}
-}
-
 // cutSummary reduces the session summary: to its facts and names (2), to its facts
 // (1), to a stub (0).
 func (f *truncation) cutSummary(limit, stage int) {
@@ -340,7 +343,11 @@ func (f *truncation) truncationEdits() []edit.Edit {
 	out := gapEdits(f.v, f.gone, 0, 0, "does not fit")
 	for i, m := range f.now {
 		if !f.gone[i] && !edit.Same(m, f.v.Messages[i]) {
-			out = append(out, edit.Edit{Start: i, End: i + 1, New: []chat.Message{m}, Why: "cut to fit the budget", Recall: m.Recall})
+			why := "cut to fit the budget"
+			if i == f.firstUser() {
+				why = "middle of the first user message cut out"
+			}
+			out = append(out, edit.Edit{Start: i, End: i + 1, New: []chat.Message{m}, Why: why, Recall: m.Recall})
 		}
 	}
 	return edit.Sorted(out)

@@ -25,6 +25,7 @@ type View struct {
 	Count       func(text string) int
 	Size        func(chat.Message) int
 	Clean       func(text string) string // removes secrets before names are extracted; nil: no redaction
+	NoRecall    bool                     // nothing will be in an archive: a text that is cut without a stub shows no recall id
 	Work        *summarize.Record        // the record of the session's work, without secrets; nil: only the messages tell
 	Original    func() View              // the conversation before the newest earlier rounds; nil: no round plans from it
 	Settings    Settings                 // settings of a [Planner]

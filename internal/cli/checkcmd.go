@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,9 +22,10 @@ func newCheckCommand() *cobra.Command {
 		Long: `check lists what servers and chat templates refuse: calls without results and
 results without calls, even those of tools that run on the server, calls without
 a name, repeated ids, empty messages, arguments that are not JSON, and messages
-of one role in a row. Real logs have such faults, so they are warnings. With
---against, the transcript before the compaction, new faults are errors, and
---chat is about that file.`,
+of one role in a row, if no tool call is between them. Real logs have such
+faults, so they are warnings. With --against, the transcript before the
+compaction, new faults and added copies of a message are errors, and --chat is
+about that file.`,
 		Example: `  tiercompact check session.jsonl
   tiercompact check session.jsonl --strict
   tiercompact check small.jsonl --against session.jsonl`,
@@ -83,9 +86,9 @@ func (o *checkOptions) runCheck(cmd *cobra.Command, path string) error {
 }
 
 // problems returns the problems of a transcript. With --against, the problems that
-// the other file does not have are errors.
+// the other file does not have are errors. Notes are left out.
 func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, error) {
-	problems := chat.Check(in.Messages)
+	found := chat.Check(in.Messages)
 	if o.against != "" {
 		before := source{lenient: o.source.lenient, chat: o.source.chat}
 		was, err := before.readSource(cmd, o.against)
@@ -93,21 +96,27 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 			return nil, err
 		}
 		fresh := make(map[chat.Problem]int)
-		for _, p := range chat.New(faultsIn(was.Conversation, in.Format), problems) {
-			p.Severity = chat.SeverityWarning // its severity in problems
+		for _, p := range chat.New(faultsIn(was.Conversation, in.Format), found) {
 			fresh[p]++
 		}
-		for i, p := range problems {
-			if fresh[p] > 0 {
+		for i, p := range found {
+			if p.Severity = chat.SeverityError; fresh[p] > 0 {
 				fresh[p]--
-				problems[i].Severity = chat.SeverityError
+				found[i] = p
 			}
 		}
+		found = append(found, chat.AddedCopies(was.Messages, in.Messages)...)
+		slices.SortStableFunc(found, func(a, b chat.Problem) int { return cmp.Compare(a.Index, b.Index) })
 	}
-	for i := range problems {
-		if o.strict {
-			problems[i].Severity = chat.SeverityError
+	problems := []chat.Problem{}
+	for _, p := range found {
+		if p.Severity == chat.SeverityNote {
+			continue
 		}
+		if o.strict {
+			p.Severity = chat.SeverityError
+		}
+		problems = append(problems, p)
 	}
 	return problems, nil
 }

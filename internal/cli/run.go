@@ -55,6 +55,7 @@ func startRun(cmd *cobra.Command, c config.Config, session string, in input) (r 
 			err = errors.Join(err, flushSinks(cmd.Context(), r.Close))
 		}
 	}()
+	r.Config.NoRecall = c.Archive.Place() == ""
 	compactor, err := tiercompact.New(r.Config)
 	if err != nil {
 		return nil, err

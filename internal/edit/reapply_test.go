@@ -54,10 +54,10 @@ func layered(t *testing.T) edit.Rewrite {
 // adjacent.
 func rewrite(t *testing.T, first, before chat.Transcript, e edit.Edit) edit.Rewrite {
 	t.Helper()
-	steps, err := edit.Separate(before, []edit.Edit{e}, func(role chat.Role, m chat.Message, _ [][]chat.Message) chat.Message {
+	steps, err := edit.Separate(before, []edit.Edit{e}, func(role chat.Role, m chat.Message, _ edit.Gap) []edit.Mark {
 		dash := named("dash", chat.NewText(role, "-"))
 		dash.State = chat.Marked
-		return dash
+		return []edit.Mark{{Message: dash, At: -1}}
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,94 +7,33 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Separators returns the messages between two of one role, for templates that
-// require roles to alternate. A model imitates earlier assistant messages. After a
-// request that stays, the marker therefore quotes the last short text of the
-// assistant's real answer; only if it gave none, it is a bracketed record. Users
-// are not imitated: their marker is a record unless the quotation is shorter.
-type Separators struct {
-	Max   int                   // tokens of an answer's text; one that is not longer than the record always fits
-	Count func(text string) int // nil: removed text is not quoted
-}
-
 // The records.
 const (
 	replyLeftOut = markerHead + "the reply that stood here was left out]"
 	gapRecord    = markerHead + "a gap]"
 )
 
-// New returns the message of a role before m. left are the runs of messages that
-// leave the conversation there, in order: the first answer belongs to the request
-// that stays.
-func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message {
-	text, most := replyLeftOut, s.Max
+// SeparatorText returns the text of a message of a role that separates two others and
+// quotes nothing.
+func SeparatorText(role chat.Role) string {
 	if role == chat.User {
-		text, most = gapRecord, 0
+		return gapRecord
 	}
-	if s.Count != nil {
-		for _, run := range left {
-			if said := s.saidInRun(role, run, max(most, s.Count(text))); said != "" {
-				text = said
-				break
-			}
-		}
-	}
+	return replyLeftOut
+}
+
+// NewSeparator returns a message of a role that separates m from the message before it.
+func NewSeparator(role chat.Role, m chat.Message, text string) chat.Message {
 	return chat.Message{
 		ID: markerID + m.ID, Role: role, State: chat.Marked,
 		Parts: []chat.Part{{Kind: chat.Text, Text: text}},
 	}
 }
 
-// saidInRun returns the text of the role in run, in at most most tokens.
-func (s Separators) saidInRun(role chat.Role, run []chat.Message, most int) string {
-	if role == chat.Assistant {
-		if i := FinalAnswer(run); i >= 0 {
-			return Excerpt(run[i].Text(), most, s.Count)
-		}
-		return ""
-	}
-	for i := len(run) - 1; i >= 0; i-- {
-		if m := run[i]; m.Typed() {
-			if text := strings.TrimSpace(m.Text()); s.Count(text) <= most && !hasImage(m) {
-				return text
-			}
-			return ""
-		}
-	}
-	return ""
-}
-
-func hasImage(m chat.Message) bool {
-	for _, p := range m.Parts {
-		if p.Kind == chat.Image {
-			return true
-		}
-	}
-	return false
-}
-
-// FinalAnswer returns the index of the last text of the assistant in the first turn
-// of run that has one, or -1. A text that announces a call, a summary and a record
-// are not answers.
-func FinalAnswer(run []chat.Message) int {
-	found := -1
-	for i, m := range run {
-		switch {
-		case m.Role == chat.User: // a marker in place of requests
-			if found >= 0 {
-				return found
-			}
-		case IsAnswer(m):
-			found = i
-		}
-	}
-	return found
-}
-
-// IsAnswer reports whether m is text of the assistant, or a marker that quotes an
+// IsAnswer reports whether m is text of the assistant that is not cut, or a marker that quotes an
 // answer.
 func IsAnswer(m chat.Message) bool {
-	return m.Role == chat.Assistant && !m.HasCalls() && !m.IsSummary() && strings.TrimSpace(m.Text()) != "" &&
+	return m.Role == chat.Assistant && !m.HasCalls() && !m.IsSummary() && m.State != chat.Outlined && strings.TrimSpace(m.Text()) != "" &&
 		!(m.State == chat.Marked && strings.HasPrefix(m.Text(), markerHead))
 }
 

@@ -12,51 +12,6 @@ import (
 // byWords counts words, so that tests can state limits.
 func byWords(s string) int { return len(strings.Fields(s)) }
 
-func call(said string) chat.Message {
-	m := text(chat.Assistant, said)
-	m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: "c", Name: "run", Args: "{}"})
-	return m
-}
-
-func TestSeparatorsQuoteTheAnswer(t *testing.T) {
-	asked, done := text(chat.User, "now the other thing"), text(chat.Assistant, "Done: the flag is --target.")
-	long := text(chat.Assistant, "# Report\n\nThe export runs. "+strings.Repeat("It has many parts. ", 20)+"\n```sh\nrun it\n```\nNothing is left to do.")
-	record := text(chat.Assistant, "[marker 3 messages left out; recall 0123abcd]")
-	record.State = chat.Marked
-	earlier := done
-	earlier.State = chat.Marked
-	summary := protection.NewSummary(1, chat.Assistant, "all of it", "")
-	runs := func(runs ...[]chat.Message) [][]chat.Message { return runs }
-	for _, test := range []struct {
-		name string
-		role chat.Role
-		left [][]chat.Message
-		want string
-	}{
-		{"a short answer", chat.Assistant, runs([]chat.Message{done}), "Done: the flag is --target."},
-		{"the last text of the turn", chat.Assistant, runs([]chat.Message{text(chat.Assistant, "I begin."), call("now"), done}), "Done: the flag is --target."},
-		{"not the answer to the next request", chat.Assistant, runs([]chat.Message{done, asked, text(chat.Assistant, "The other thing is done too.")}), "Done: the flag is --target."},
-		{"one answer to two requests", chat.Assistant, runs([]chat.Message{asked, done}), "Done: the flag is --target."},
-		{"the first run that has one", chat.Assistant, runs([]chat.Message{call("now")}, []chat.Message{done}, []chat.Message{text(chat.Assistant, "Later.")}), "Done: the flag is --target."},
-		{"an earlier round left it", chat.Assistant, runs([]chat.Message{earlier}), "Done: the flag is --target."},
-		{"a long answer", chat.Assistant, runs([]chat.Message{long}), "The export runs. … Nothing is left to do."},
-		{"what announces a call is no answer", chat.Assistant, runs([]chat.Message{call("I look at it.")}), "[marker the reply that stood here was left out]"},
-		{"a record is no answer", chat.Assistant, runs([]chat.Message{record}), "[marker the reply that stood here was left out]"},
-		{"a summary is no answer", chat.Assistant, runs([]chat.Message{summary}), "[marker the reply that stood here was left out]"},
-		{"nothing was said", chat.Assistant, nil, "[marker the reply that stood here was left out]"},
-		{"a request that costs no more than the record", chat.User, runs([]chat.Message{text(chat.User, "go on please")}), "go on please"},
-		{"a longer request", chat.User, runs([]chat.Message{text(chat.User, "go on with the tests please")}), "[marker a gap]"},
-		{"no request", chat.User, runs([]chat.Message{done}), "[marker a gap]"},
-	} {
-		next := text(chat.User, "next")
-		next.ID = "m7"
-		m := protection.Separators{Max: 12, Count: byWords}.New(test.role, next, test.left)
-		if m.Text() != test.want || m.Role != test.role || m.State != chat.Marked || m.ID != "marker-m7" {
-			t.Errorf("%s: %+v, want %q", test.name, m, test.want)
-		}
-	}
-}
-
 func TestExcerptHasAtMostSoManyTokens(t *testing.T) {
 	for _, text := range []string{
 		"one", strings.Repeat("word ", 500), strings.Repeat("x", 100000), strings.Repeat("字", 500), "```\ncode alone\n" + strings.Repeat("line\n", 100) + "```",

@@ -122,6 +122,9 @@ func checkStep(t *rapid.T, cfg tiercompact.Config, before, after chat.Transcript
 		t.Fatalf("%s: %d calls and %d results without partner became %d and %d\n%s\n%s", at, calls, results, c, r, show(before), show(after))
 	}
 	checkKept(t, cfg, before, after, at)
+	if fault := sequenceFault(before, after); fault != "" {
+		t.Fatalf("%s: %s\n%s\n%s", at, fault, show(before), show(after))
+	}
 }
 
 // orphans counts calls without result and results without call, as a strict API

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
@@ -192,7 +193,7 @@ func TestFitCutsTheMiddleOfALongPinnedMessage(t *testing.T) {
 			t.Errorf("%s: the message is gone", test.name)
 		case !test.cut && (m.Text() != task || !errors.Is(err, tiercompact.ErrInsufficientBudget)):
 			t.Errorf("%s: %d bytes are left of %d, error %v", test.name, len(m.Text()), len(task), err)
-		case test.cut && (err != nil || len(m.Text()) > 4*4000/5 || len(m.Text()) < 4*4000/10 || !strings.Contains(m.Text(), "the task is to port it") || !strings.Contains(m.Text(), "and never drop port 8080")):
+		case test.cut && (err != nil || s.Usage().Tokens > 4000 || s.Usage().Tokens < 3000 || !strings.Contains(m.Text(), "the task is to port it") || !strings.Contains(m.Text(), "and never drop port 8080")):
 			t.Errorf("%s: %v; %d bytes\n%s", test.name, err, len(m.Text()), m.Text())
 		}
 	}
@@ -200,5 +201,43 @@ func TestFitCutsTheMiddleOfALongPinnedMessage(t *testing.T) {
 	fill(t, s, 0, thought("t", 3300))
 	if _, err := s.Check(t.Context()); !errors.Is(err, tiercompact.ErrInsufficientBudget) || s.Messages()[0].State != chat.Active {
 		t.Errorf("a pinned message below a fifth of the budget is %q: %v", s.Messages()[0].State, err)
+	}
+}
+
+// The first user message stays whole if the conversation fits with the rest cut. If not,
+// it keeps what the rest leaves of the budget, or half of it.
+func TestFitCutsTheFirstMessageNoDeeperThanNeeded(t *testing.T) {
+	words := strings.Repeat("The rule holds. ", 2000) // one line
+	for _, test := range []struct {
+		name        string
+		task        int // tokens of the first message
+		behind      chat.Transcript
+		least, most int // of its tokens that stay
+		recall      bool
+	}{
+		{"alone", 6000, nil, 3000, 3500, true},
+		{"with a short turn", 6000, chat.Transcript{reply("Yes."), user("Go on.")}, 3000, 3500, true},
+		{"with long results", 6000, join(chat.Transcript{reply("Yes.")}, flow(6, 900), chat.Transcript{user("Go on.")}), 1900, 3500, true},
+		{"nothing is archived", 6000, chat.Transcript{reply("Yes."), user("Go on.")}, 3000, 3500, false},
+		{"large, but it fits", 2500, join(chat.Transcript{reply("Yes.")}, flow(6, 900), chat.Transcript{user("Go on.")}), 2500, 2500, true},
+	} {
+		for _, text := range []string{words, strings.ReplaceAll(words, ". ", ".\n"), strings.Repeat("字", 16000)} {
+			task := "Build the exporter. " + strings.ToValidUTF8(text[:4*test.task-60], "") + "\nPort 8080 stays closed in each of them."
+			s := loaded(t, tiercompact.Config{Window: 4000, NoRecall: !test.recall, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}}, as("task", user(task)))
+			fill(t, s, 0, test.behind...)
+			report, err := s.Check(t.Context())
+			m, _ := byID(s, "task")
+			cut := test.most < test.task
+			switch left := len(m.Text()) / 4; {
+			case err != nil || left < test.least-15 || left > test.most+15:
+				t.Errorf("%s: %d of %d tokens stay, want %d to %d: %v", test.name, left, test.task, test.least, test.most, err)
+			case !strings.Contains(m.Text(), "Build the exporter. ") || !strings.HasSuffix(m.Text(), "stays closed in each of them.") || !utf8.ValidString(m.Text()):
+				t.Errorf("%s: head or tail is missing: %.100q", test.name, m.Text())
+			case cut != strings.Contains(m.Text(), "\n[the middle is left out") || (cut && test.recall) != strings.Contains(m.Text(), "; recall "+m.Recall+"]"):
+				t.Errorf("%s: the message does not say what is left out", test.name)
+			case cut && !strings.Contains(fmt.Sprint(report.Warnings), "the first user message does not fit"):
+				t.Errorf("%s: the report does not say it: %q", test.name, report.Warnings)
+			}
+		}
 	}
 }
