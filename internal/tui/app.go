@@ -33,7 +33,9 @@ type app struct {
 	answered bool
 	waits    bool // the input is sent when the action has ended
 	hint     string
-	leaving  bool // the last key was Ctrl+C, without an action to stop
+	question *Question // not answered yet; nil: there is none
+	draft    string    // the input before the question
+	leaving  bool      // the last key was Ctrl+C, without an action to stop
 }
 
 // finished says that the action has ended.
@@ -80,6 +82,8 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.input.InsertString(a.pastes.Add(msg.Content))
 	case Event:
 		a.showEvent(msg)
+	case Question:
+		a.showQuestion(msg)
 	case finished:
 		return a, a.finishAction(msg.err)
 	default:
@@ -158,6 +162,9 @@ func (a *app) submitInput() tea.Cmd {
 		return nil
 	case strings.TrimSpace(typed) == "/quit":
 		return a.leaveChat()
+	case a.question != nil:
+		a.answerQuestion(typed)
+		return nil
 	case a.stop != nil && a.answered:
 		a.waits = true
 		return nil
@@ -172,6 +179,38 @@ func (a *app) submitInput() tea.Cmd {
 	a.doing = "working"
 	a.stop = a.start(a.pastes.Expand(typed))
 	return nil
+}
+
+// showQuestion asks the user. What was being typed waits until the question is
+// answered, so that it cannot be taken for the answer.
+func (a *app) showQuestion(q Question) {
+	a.question, a.draft = &q, a.input.Value()
+	a.input.Reset()
+	a.page.up = 0
+	a.page.addBlock(asks, q.Text+"\n"+q.Kind+"? "+questionHint)
+	a.doing = "waiting for your answer"
+}
+
+func (a *app) answerQuestion(typed string) {
+	answer, ok := answerOf(typed)
+	if !ok {
+		a.hint = "answer y, o or n; Ctrl+C stops"
+		return
+	}
+	a.page.addBlock(yours, typed)
+	a.question.to <- answer
+	a.endQuestion()
+	a.doing = "working"
+}
+
+// endQuestion brings back the input from before the question.
+func (a *app) endQuestion() {
+	if a.question == nil {
+		return
+	}
+	a.question = nil
+	a.input.SetValue(a.draft)
+	a.input.MoveToEnd()
 }
 
 // recallInput replaces the input by an earlier or later one, if the cursor is at its edge.
@@ -232,6 +271,7 @@ func (a *app) showEvent(e Event) {
 func (a *app) finishAction(err error) tea.Cmd {
 	sends := a.waits && (err == nil || errors.Is(err, context.Canceled))
 	a.stop, a.doing, a.answered, a.waits = nil, "", false, false
+	a.endQuestion()
 	a.page.answer, a.page.thought = nil, nil
 	switch {
 	case errors.Is(err, ErrQuit):
@@ -333,7 +373,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	var working sync.WaitGroup
 	a := newChatApp(t.o.Screen, t.Status())
 	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
-	t.receive = func(e Event) { p.Send(e) }
+	t.receive, t.ask = func(e Event) { p.Send(e) }, func(q Question) { p.Send(q) }
 	a.start = func(line string) func() {
 		ctx, stop := context.WithCancel(ctx)
 		working.Go(func() {
@@ -347,7 +387,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	_, err := p.Run()
 	cancel()
 	working.Wait()
-	t.receive = nil
+	t.receive, t.ask = nil, nil
 	if errors.Is(err, tea.ErrInterrupted) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
@@ -30,10 +31,15 @@ type Options struct {
 	Model  Model                                                 // required, with a window
 	Find   func(ctx context.Context, name string) (Model, error) // another model; nil: not supported
 	List   func(ctx context.Context) (names []string, err error) // of the available models; nil: unknown
-	Screen screen.Screen                                         // for which texts are written
-	Dir    string                                                // of sessions and archive, created if it is missing
-	Name   string                                                // of the session; "": from the time
-	Resume bool                                                  // continue the existing session Name
+	// Folder is what the model's tools may read; nil: it has no such tools. The chat
+	// closes it. Permitted are the kinds of access for which the user is not asked.
+	Folder    *filetools.Folder
+	Permitted []filetools.Kind
+
+	Screen screen.Screen // for which texts are written
+	Dir    string        // of sessions and archive, created if it is missing
+	Name   string        // of the session; "": from the time
+	Resume bool          // continue the existing session Name
 	// Lenient resumes a session with a damaged file: the content of damaged records
 	// comes from the archive, or is omitted if the archive does not have it.
 	Lenient bool
@@ -52,12 +58,15 @@ func Open(ctx context.Context, o Options) (_ *Talk, err error) {
 	if o.Model.Window <= 0 {
 		return nil, fmt.Errorf("the window of %s is not known; give it with --window", o.Model.Name)
 	}
-	t := &Talk{o: o, model: o.Model}
+	t := &Talk{o: o, model: o.Model, permitted: slices.Clone(o.Permitted)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.Close())
 		}
 	}()
+	if o.Folder != nil {
+		t.close = append(t.close, o.Folder.Close)
+	}
 	if err := prepareFolder(o.Dir); err != nil {
 		return nil, err
 	}
@@ -227,7 +236,7 @@ func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 
 func (t *Talk) setTools() {
 	if !t.model.NoTools {
-		t.session.SetTools([]byte(recallTool))
+		t.session.SetTools(t.toolSchemas())
 	}
 }
 

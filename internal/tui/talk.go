@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
@@ -49,6 +51,7 @@ type Talk struct {
 	o       Options
 	session *tiercompact.Session
 	model   Model
+	ask     func(Question) // asks the user, in the same goroutine, without a wait; nil: nobody can be asked
 	receive func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
 	close   []func() error // last first
 	notes   []string       // see Notes
@@ -59,6 +62,8 @@ type Talk struct {
 	round  tiercompact.Report // the newest that changed something
 	check  tiercompact.Report // the newest
 	typed  []int              // tokens of the newest messages that the user sent
+
+	permitted []filetools.Kind // for which the user is not asked again
 
 	toldSlow bool
 }
@@ -126,7 +131,7 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 // kept, marked as stopped.
 func (t *Talk) Answer(ctx context.Context) error {
 	for n := 1; n <= maxTurns; n++ {
-		if err := t.settleCalls(ctx); err != nil {
+		if err := cmp.Or(t.settleCalls(ctx), ctx.Err()); err != nil {
 			return err
 		}
 		if err := t.preflight(ctx); err != nil {
@@ -369,7 +374,7 @@ func (t *Talk) withoutTools() {
 func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error) {
 	r := model.Request{Model: t.model.Name, Messages: t.session.Messages(), Window: t.model.Window}
 	if tools {
-		r.Tools = []byte(recallTool)
+		r.Tools = t.toolSchemas()
 	}
 	var said strings.Builder
 	t.emitEvent(Event{Kind: Asked})

@@ -43,6 +43,7 @@ var (
 	thinking = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
 	noted    = style{first: "· ", ascii: "- ", paint: screen.Dim}
 	result   = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
+	asks     = style{first: "? ", ascii: "? ", paint: screen.Yellow}
 	warned   = style{first: "! ", ascii: "! ", paint: screen.Yellow}
 	failed   = style{first: "✗ ", ascii: "x ", paint: screen.Red}
 	rounds   = style{first: "↓ ", ascii: "v ", paint: screen.Violet}
