@@ -56,8 +56,9 @@ var may = map[string][]string{
 	"internal/chart":                 {"levels"},
 	"internal/clip":                  {},
 	"internal/screen":                {".", "archive", "chat", "levels", "summarize"},
-	"internal/tui":                   {".", "archive", "chat", "internal/clip", "files", "internal/filetools", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
+	"internal/tui":                   {".", "archive", "chat", "internal/clip", "files", "internal/filetools", "internal/markdown", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
 	"internal/fault":                 {},
+	"internal/markdown":              {"internal/screen"},
 	"internal/filetools":             {},
 	"internal/ollama":                {"chat", "internal/remote", "internal/model", "tokens"},
 	"internal/ollamatest":            {},
@@ -90,7 +91,7 @@ var may = map[string][]string{
 // only lists heavy modules, and the packages that may import them: the root
 // package and all it imports stay light.
 var only = map[string][]string{
-	"charm.land/":                   {"internal/tui", "internal/cli"},
+	"charm.land/":                   {"internal/tui", "internal/cli", "internal/markdown"},
 	"github.com/minio/":             {"archive/s3", "internal/s3test"},
 	"github.com/ollama/ollama/":     {"examples/ollama", "internal/ollama", "internal/ollamatest/testmodels"},
 	"github.com/sashabaranov/":      {"internal/openai"},

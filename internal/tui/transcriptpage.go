@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/markdown"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -27,19 +28,22 @@ type block struct {
 	width int             // for which lines were drawn; 0: they were not
 	lines []string        // drawn, without the tail
 	from  int             // start of the tail in text; its line breaks may still change
-	tail  []string        // drawn, at most one line
+	tail  []string        // drawn; one line, or a block of Markdown
+
+	marks markdown.Renderer // of an answer
 }
 
 // A style is the look of a block.
 type style struct {
 	first, ascii string // prefix of its first line
 	paint        screen.Paint
-	most         int // maximum number of shown lines; 0: all
+	most         int  // maximum number of shown lines; 0: all
+	markdown     bool // the text is Markdown
 }
 
 var (
 	yours    = style{first: "> ", ascii: "> ", paint: screen.Bold, most: 12}
-	theirs   = style{}
+	theirs   = style{markdown: true}
 	thinking = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
 	noted    = style{first: "· ", ascii: "- ", paint: screen.Dim}
 	result   = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
@@ -178,6 +182,7 @@ func (p *transcriptPage) lineOfBlock(b *block, i int) string {
 func (p *transcriptPage) blockHeight(b *block) int {
 	if width := max(p.screen.Width, 8); b.width != width {
 		b.width, b.lines, b.from, b.tail = width, nil, 0, nil
+		b.marks = markdown.Renderer{Screen: p.screen}
 	}
 	p.wrapBlock(b)
 	n := len(b.lines) + len(b.tail)
@@ -195,6 +200,10 @@ func (p *transcriptPage) wrapBlock(b *block) {
 	if rest == "" && len(b.lines)+len(b.tail) > 0 {
 		return
 	}
+	if b.style.markdown {
+		p.drawMarkdown(b, rest)
+		return
+	}
 	room := b.width - len([]rune(b.style.first))
 	last := ""
 	b.tail = nil
@@ -208,6 +217,19 @@ func (p *transcriptPage) wrapBlock(b *block) {
 		b.tail = []string{p.drawLine(b, len(b.lines), last)}
 	}
 	b.from = len(text) - len(last)
+}
+
+// drawMarkdown draws the text added to b. What is finished is drawn once.
+func (p *transcriptPage) drawMarkdown(b *block, rest string) {
+	lines, used := b.marks.Take(rest)
+	for _, l := range lines {
+		b.lines = append(b.lines, p.drawLine(b, len(b.lines), l))
+	}
+	b.from += used
+	b.tail = nil
+	for _, l := range b.marks.Rest(rest[used:]) {
+		b.tail = append(b.tail, p.drawLine(b, len(b.lines)+len(b.tail), l))
+	}
 }
 
 // drawLine draws line i of b.
