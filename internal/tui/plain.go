@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -218,8 +220,12 @@ func (l *lineChat) printEvent(e Event) {
 		for _, line := range roundLines(l.screen, e.Report) {
 			l.printLine(line)
 		}
-	case Noted:
+	case Noted, Switched:
 		l.printLine(e.Text)
+	case Copied:
+		if l.watched {
+			l.printText(ansi.SetSystemClipboard(e.Text))
+		}
 	case Voided, Warned:
 		l.printLine("warning: " + e.Text)
 	}

@@ -29,6 +29,9 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	if st.Model.Source != "" {
 		who = append(who, "("+st.Model.Source+")")
 	}
+	if speed := st.Speed.String(); speed != "" {
+		who = append(who, speed)
+	}
 	if doing != "" {
 		who = []string{doing, name}
 	}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -252,8 +253,31 @@ func (p *transcriptPage) drawLine(b *block, i int, text string) string {
 // visibleLines returns the height visible lines, the last at the bottom. It
 // corrects a scroll beyond the first line.
 func (p *transcriptPage) visibleLines(height int) []string {
-	var back []string // from the last line up
-	want := height + p.up
+	back := p.linesBack(height + p.up)
+	p.up = max(0, min(p.up, len(back)-height))
+	out := make([]string, height)
+	for i := range out {
+		if n := p.up + height - 1 - i; n < len(back) {
+			out[i] = back[n]
+		}
+	}
+	return out
+}
+
+// lastLines returns the last lines, at most n.
+func (p *transcriptPage) lastLines(n int) []string {
+	lines := p.linesBack(n)
+	lines = lines[:min(n, len(lines))]
+	slices.Reverse(lines)
+	return lines
+}
+
+// clear removes all blocks.
+func (p *transcriptPage) clear() { *p = transcriptPage{screen: p.screen} }
+
+// linesBack returns lines from the last one up, n or a few more.
+func (p *transcriptPage) linesBack(want int) []string {
+	var back []string
 	for i := len(p.blocks) - 1; i >= 0 && len(back) < want; i-- {
 		b := p.blocks[i]
 		for n := p.blockHeight(b) - 1; n >= 0; n-- {
@@ -263,14 +287,7 @@ func (p *transcriptPage) visibleLines(height int) []string {
 			back = append(back, "")
 		}
 	}
-	p.up = max(0, min(p.up, len(back)-height))
-	out := make([]string, height)
-	for i := range out {
-		if n := p.up + height - 1 - i; n < len(back) {
-			out[i] = back[n]
-		}
-	}
-	return out
+	return back
 }
 
 // needsBlankLine reports whether a blank line separates two blocks.
