@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atotto/clipboard"
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
@@ -224,7 +225,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	if o.model == "" {
-		if o.model, err = onlyModel(cmd.Context(), server); err != nil {
+		if o.model, err = o.chooseModel(cmd, server); err != nil {
 			return nil, err
 		}
 	}
@@ -259,13 +260,22 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		},
 		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
-		Folder: folder, Permitted: permitted,
+		Folder: folder, Permitted: permitted, Clipboard: clipboardOf(o.lineByLine(cmd)),
 		Silence: o.settings.Config.Deadlines.Summary,
 	})
 	if err != nil {
 		return nil, errors.Join(err, flushSinks(cmd.Context(), o.flush))
 	}
 	return t, nil
+}
+
+// clipboardOf returns the clipboard of the machine, nil if it has none. Over a line
+// by line chat, which may be a script, there is none either.
+func clipboardOf(lineByLine bool) func(string) error {
+	if clipboard.Unsupported || lineByLine {
+		return nil
+	}
+	return clipboard.WriteAll
 }
 
 // chatConfig opens what the settings name for a model. The console is left out on a
@@ -349,18 +359,29 @@ func (o *chatOptions) sessionName() (string, error) {
 	return name, nil
 }
 
-// onlyModel returns the model of a server that has exactly one, for a chat without
-// a model name.
-func onlyModel(ctx context.Context, s chatServer) (string, error) {
-	names, err := s.modelNames(ctx)
+// chooseModel returns the model of a chat without a model name: the server's only
+// one, or the one that the user picks on a terminal.
+func (o *chatOptions) chooseModel(cmd *cobra.Command, s chatServer) (string, error) {
+	names, err := s.modelNames(cmd.Context())
 	if err != nil {
 		return "", err
 	}
-	switch len(names) {
-	case 0:
+	switch {
+	case len(names) == 0:
 		return "", errors.New("the server has no model; pull one, such as: ollama pull llama3.2:3b")
-	case 1:
+	case len(names) == 1:
 		return names[0], nil
+	case o.lineByLine(cmd):
+		return "", usageErrorf("name the model; the server has: %s", strings.Join(names, ", "))
 	}
-	return "", usageErrorf("name the model; the server has: %s", strings.Join(names, ", "))
+	look, err := o.look.screenFor(cmd.OutOrStdout())
+	if err != nil {
+		return "", err
+	}
+	look.Guarded = false
+	out := cmd.OutOrStdout()
+	if f, ok := fileOf(out); ok {
+		out = f
+	}
+	return tui.Pick(cmd.Context(), look, "Which model?", names, cmd.InOrStdin(), out)
 }
