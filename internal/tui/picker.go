@@ -82,9 +82,11 @@ func (p *picker) View() tea.View {
 	room := max(1, p.height-3)
 	first := max(0, min(p.at-room/2, len(p.names)-room))
 	for i, name := range p.names[first:min(len(p.names), first+room)] {
-		line := s.Clip("  "+safeForTerminal(name), s.Width)
+		line := s.Clip(safeForTerminal(name), s.Width-2)
 		if first+i == p.at {
-			line = s.Paint(screen.Bold, s.Clip("> "+safeForTerminal(name), s.Width))
+			line = s.Paint(screen.Bold, "> "+line)
+		} else {
+			line = "  " + line
 		}
 		lines = append(lines, line)
 	}
