@@ -94,19 +94,25 @@ func speedOf(a model.Answer, total time.Duration) Speed {
 	return s
 }
 
+// shortest is the shortest time of which a speed says something.
+const shortest = 50 * time.Millisecond
+
 // String describes the speed for the status line, "" before the first answer.
 func (s Speed) String() string {
 	if s.Took == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%.1f s", s.Took.Seconds())
+	if s.Took < shortest {
+		text = "under 0.1 s"
+	}
 	if s.Tokens > 0 {
 		text = screen.Plural(s.Tokens, "token") + " in " + text
-		if s.Wrote > 0 {
-			text += fmt.Sprintf(", %.1f a second", float64(s.Tokens)/s.Wrote.Seconds())
-		}
 	}
-	return text
+	if s.Tokens > 0 && s.Wrote >= shortest {
+		text += fmt.Sprintf(", %.1f/s", float64(s.Tokens)/s.Wrote.Seconds())
+	}
+	return "answer: " + text
 }
 
 // attachFiles adds the files that a message names as @PATH. Other words with an @

@@ -220,7 +220,7 @@ func (a *app) showQuestion(q Question) {
 	a.question, a.draft = &q, a.input.Value()
 	a.input.Reset()
 	a.page.up = 0
-	a.page.addBlock(asks, q.Text+"\n"+q.Kind+"? "+questionHint)
+	a.page.addBlock(asks, q.Text+"\n"+q.Kind+"?\n"+questionHint)
 	a.doing = "waiting for your answer"
 }
 

@@ -182,7 +182,7 @@ func (l *lineChat) runLine(ctx context.Context, t *Talk, line string, questions 
 // askUser asks a question until a line of input answers it. The end of the input is
 // a refusal, an interrupt stops the action.
 func (l *lineChat) askUser(q Question, stop func()) {
-	l.printLine(q.Text + "\n" + q.Kind + "? " + questionHint)
+	l.printLine(q.Text + "\n" + q.Kind + "?\n" + questionHint)
 	for {
 		fmt.Fprint(l.out, "? ")
 		select {

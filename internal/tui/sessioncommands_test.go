@@ -233,9 +233,10 @@ func TestSpeedIsThatOfTheServer(t *testing.T) {
 		answer model.Answer
 		want   string
 	}{
-		{model.Answer{Tokens: 40, PromptTime: time.Second, Time: 2 * time.Second}, "40 tokens in 3.0 s, 20.0 a second"},
-		{model.Answer{Tokens: 1}, "1 token in 5.0 s"},
-		{model.Answer{}, "5.0 s"},
+		{model.Answer{Tokens: 40, PromptTime: time.Second, Time: 2 * time.Second}, "answer: 40 tokens in 3.0 s, 20.0/s"},
+		{model.Answer{Tokens: 1}, "answer: 1 token in 5.0 s"},
+		{model.Answer{Tokens: 9, Time: time.Millisecond}, "answer: 9 tokens in under 0.1 s"},
+		{model.Answer{}, "answer: 5.0 s"},
 	} {
 		if got := speedOf(c.answer, 5*time.Second).String(); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.answer, got, c.want)
@@ -245,7 +246,7 @@ func TestSpeedIsThatOfTheServer(t *testing.T) {
 		return model.Answer{Message: chat.NewText(chat.Assistant, "x"), Tokens: 7, Time: time.Second}, nil
 	})
 	x.do(t, "hello")
-	if got := x.Status().Speed.String(); got != "7 tokens in 1.0 s, 7.0 a second" {
+	if got := x.Status().Speed.String(); got != "answer: 7 tokens in 1.0 s, 7.0/s" {
 		t.Errorf("the status has %q", got)
 	}
 }

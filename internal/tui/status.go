@@ -26,11 +26,11 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	}
 	name := s.Clip(st.Model.Name, s.Width) // servers choose the names
 	who := []string{name, screen.Grouped(st.Model.Window) + " tokens"}
-	if st.Model.Source != "" {
-		who = append(who, "("+st.Model.Source+")")
-	}
 	if speed := st.Speed.String(); speed != "" {
 		who = append(who, speed)
+	}
+	if st.Model.Source != "" {
+		who = append(who, "("+st.Model.Source+")")
 	}
 	if doing != "" {
 		who = []string{doing, name}
