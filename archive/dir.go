@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -18,6 +19,9 @@ type DirOptions struct {
 	// ReadOnly opens an existing folder without a lock: files of another process
 	// become visible when they are whole.
 	ReadOnly bool
+	// Session opens the folder for writing this session only; "": all sessions. Several
+	// processes can have the folder open, each for another session.
+	Session string
 }
 
 // Dir is a store in a folder:
@@ -38,6 +42,8 @@ type Dir struct {
 	root string
 	disk disk
 	lock *pathLock // nil if read-only
+	own  *pathLock // of the only session; nil if all can be written
+	only string    // the only session
 
 	mu         sync.RWMutex // held during writes to the folder
 	closed     bool
@@ -55,7 +61,7 @@ const (
 
 // OpenDir opens the archive in the folder root, which it creates if it is missing.
 // If another process writes to it, OpenDir waits briefly, and then returns
-// ErrLocked. ErrVersion if a newer tiercompact made it.
+// ErrLocked, unless both write one session each ([DirOptions.Session]). ErrVersion if a newer tiercompact made it.
 func OpenDir(root string, o DirOptions) (*Dir, error) {
 	return OpenDirContext(context.Background(), root, o)
 }
@@ -81,20 +87,47 @@ func openDirContext(ctx context.Context, root string, o DirOptions, disk disk) (
 	if err := os.MkdirAll(root, private); err != nil {
 		return nil, fmt.Errorf("%w; make its parent writable or choose another folder", err)
 	}
-	var err error
-	if d.lock, err = lockPath(ctx, filepath.Join(root, lockFile)); err != nil {
+	if err := d.lockRoot(ctx, o.Session); err != nil {
 		return nil, err
 	}
 	if err := d.prepareRoot(); err != nil {
-		return nil, errors.Join(err, d.lock.Unlock())
+		return nil, errors.Join(err, d.unlock())
 	}
 	return d, nil
 }
 
+// lockRoot locks the folder for this process, or only one session in it.
+func (d *Dir) lockRoot(ctx context.Context, session string) (err error) {
+	path := filepath.Join(d.root, lockFile)
+	if session == "" {
+		d.lock, err = lockPath(ctx, path)
+		return err
+	}
+	// Names that differ only in case are one file on some systems.
+	if d.own, err = lockPath(ctx, path+"-"+strings.ToLower(folderName(session))); err != nil {
+		return err
+	}
+	d.only = session
+	if d.lock, err = sharePath(ctx, path); err != nil {
+		return errors.Join(err, d.own.Unlock())
+	}
+	return nil
+}
+
+func (d *Dir) unlock() error {
+	err := d.lock.Unlock()
+	if d.own != nil {
+		err = errors.Join(err, d.own.Unlock())
+	}
+	return err
+}
+
 // prepareRoot creates the missing files of the root.
 func (d *Dir) prepareRoot() error {
-	if err := removeDrafts(d.root); err != nil {
-		return err
+	if d.own == nil { // a draft may be that of another process
+		if err := removeDrafts(d.root); err != nil {
+			return err
+		}
 	}
 	err := d.storeReader().checkFormat(context.Background())
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +170,7 @@ func (d *Dir) Close() error {
 		return nil
 	}
 	d.closed = true
-	if err := d.lock.Unlock(); err != nil {
+	if err := d.unlock(); err != nil {
 		return fmt.Errorf("close archive folder %s: %w", d.root, err)
 	}
 	return nil
@@ -158,6 +191,9 @@ func (d *Dir) folderPath(session string) string { return filepath.Join(d.root, f
 // A folder of another session is an error: on some file systems, ids that differ
 // only in case share one.
 func (d *Dir) prepareFolder(session string) (string, error) {
+	if d.only != "" && session != d.only {
+		return "", fmt.Errorf("archive folder %s is open for session %s only, not for %s", d.root, d.only, session)
+	}
 	folder := d.folderPath(session)
 	if err := plainFolder(folder); err != nil {
 		return "", err

@@ -23,21 +23,31 @@ const lockAgain = 50 * time.Millisecond
 // A pathLock is a lock that names its holder.
 type pathLock struct {
 	*flock.Flock
-	path string
+	path   string
+	shared bool // others may hold it, too
 }
 
 // lockPath takes the lock in the file path, with a short wait.
 func lockPath(ctx context.Context, path string) (*pathLock, error) {
+	return waitForLock(ctx, path, (*flock.Flock).TryLockContext, false)
+}
+
+// sharePath takes the lock in the file path together with others that share it.
+func sharePath(ctx context.Context, path string) (*pathLock, error) {
+	return waitForLock(ctx, path, (*flock.Flock).TryRLockContext, true)
+}
+
+func waitForLock(ctx context.Context, path string, try func(*flock.Flock, context.Context, time.Duration) (bool, error), shared bool) (*pathLock, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, planted(path, info.Mode())
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow))
 	short, stop := context.WithTimeout(ctx, lockWait)
 	defer stop()
-	held, err := lock.TryLockContext(short, lockAgain)
+	held, err := try(lock, short, lockAgain)
 	switch {
 	case held:
-		l := &pathLock{lock, path}
+		l := &pathLock{lock, path, shared}
 		l.say(holder())
 		return l, nil
 	case ctx.Err() != nil:
@@ -50,7 +60,9 @@ func lockPath(ctx context.Context, path string) (*pathLock, error) {
 
 // Unlock releases the lock.
 func (l *pathLock) Unlock() error {
-	l.say("")
+	if !l.shared {
+		l.say("")
+	}
 	return l.Flock.Unlock()
 }
 

@@ -34,7 +34,7 @@ var may = map[string][]string{
 	"chat":                           {},
 	"internal/chattest":              {"chat"},
 	"cmd/tiercompact":                {"internal/cli"},
-	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "recall", "redact", "summarize", "tokens", "trace", "internal/timeline", "proxy", "proxy/redisstate", "wire"},
+	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/filetools", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "recall", "redact", "summarize", "tokens", "trace", "internal/timeline", "proxy", "proxy/redisstate", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "recall", "redact", "summarize", "trace", "trace/ariadne", "internal/otlp", "trace/prometheus"},
 	"internal/cooldown":              {},
 	"internal/edit":                  {"chat"},
@@ -56,8 +56,10 @@ var may = map[string][]string{
 	"internal/chart":                 {"levels"},
 	"internal/clip":                  {},
 	"internal/screen":                {".", "archive", "chat", "levels", "summarize"},
-	"internal/tui":                   {".", "archive", "chat", "internal/clip", "files", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
+	"internal/tui":                   {".", "archive", "chat", "internal/clip", "files", "internal/filetools", "internal/markdown", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
 	"internal/fault":                 {},
+	"internal/markdown":              {"internal/screen"},
+	"internal/filetools":             {},
 	"internal/ollama":                {"chat", "internal/remote", "internal/model", "tokens"},
 	"internal/ollamatest":            {},
 	"internal/ollamatest/testmodels": {"internal/ollamatest"},
@@ -91,7 +93,7 @@ var may = map[string][]string{
 // only lists heavy modules, and the packages that may import them: the root
 // package and all it imports stay light.
 var only = map[string][]string{
-	"charm.land/":                   {"internal/tui", "internal/cli"},
+	"charm.land/":                   {"internal/tui", "internal/cli", "internal/markdown"},
 	"github.com/minio/":             {"archive/s3", "internal/s3test"},
 	"github.com/ollama/ollama/":     {"examples/ollama", "internal/ollama", "internal/ollamatest/testmodels"},
 	"github.com/sashabaranov/":      {"internal/openai"},

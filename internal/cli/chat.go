@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atotto/clipboard"
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/tui"
 	"github.com/tiercompact/tiercompact/tokens"
 )
@@ -43,6 +45,10 @@ fit.
 If the window is not set, the model is loaded before the first question, to see
 which window the server gives it.
 
+The model may list, read and search the files of the folder in which the chat was
+started, after you permit it: the chat asks before each kind of access. Links are
+not followed, and nothing is written. --tools never turns it off.
+
 If input or output is not a terminal, or cannot place its cursor (TERM=dumb),
 each line of input is a message or a command, and answers go to stdout; if
 neither is a terminal, each answer is written once, when it is complete.`,
@@ -66,6 +72,7 @@ neither is a terminal, each answer is written once, when it is complete.`,
 	f.Lookup("resume").NoOptDefVal = newestSession
 	f.BoolVar(&o.lenient, "lenient", false, "with --resume: skip damaged records of the session, restore them from the archive if it has their content, and report them")
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
+	f.StringVar(&o.tools, "tools", toolsAsk, "the model may list, read and search files of this folder: `WHEN`, ask, always or never")
 	f.BoolVar(&o.plain, "plain", false, "line by line, even on a terminal")
 	o.look.registerLook(cmd)
 	o.settings.registerSettings(cmd, append([]string{"preset", "model", "window", "trigger", "redact", "trace"}, settingsOfModels()...)...)
@@ -83,6 +90,7 @@ func chatDefaults() map[string]string {
 
 type chatOptions struct {
 	model, openaiURL, dir, session, resume, system string
+	tools                                          string
 	window                                         int // 0: not set
 	plain, lenient                                 bool
 	look                                           screenOptions
@@ -146,6 +154,9 @@ func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 	if o.resume == newestSession {
 		args = o.takeResumed(args)
 	}
+	if !slices.Contains([]string{toolsAsk, toolsAlways, toolsNever}, o.tools) {
+		return usageErrorf("--tools is ask, always or never, not %q", o.tools)
+	}
 	switch len(args) {
 	case 0:
 		return nil
@@ -157,6 +168,27 @@ func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 	}
 	o.model = args[0]
 	return nil
+}
+
+// The values of --tools.
+const (
+	toolsAsk    = "ask"
+	toolsAlways = "always"
+	toolsNever  = "never"
+)
+
+// openFolder opens the folder of the chat for the tools of the model, nil if they are
+// off, or if nobody can be asked. permitted needs no question.
+func (o *chatOptions) openFolder(cmd *cobra.Command) (f *filetools.Folder, permitted []filetools.Kind, err error) {
+	asked := isTerminal(cmd.InOrStdin())
+	switch {
+	case o.tools == toolsNever, o.tools == toolsAsk && !asked:
+		return nil, nil, nil
+	case o.tools == toolsAlways:
+		permitted = filetools.Kinds()
+	}
+	f, err = filetools.Open(".")
+	return f, permitted, err
 }
 
 // takeResumed takes the session's name after --resume out of the arguments, if one
@@ -193,7 +225,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	if o.model == "" {
-		if o.model, err = onlyModel(cmd.Context(), server); err != nil {
+		if o.model, err = o.chooseModel(cmd, server); err != nil {
 			return nil, err
 		}
 	}
@@ -216,6 +248,10 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	cfg.Count = count
+	folder, permitted, err := o.openFolder(cmd)
+	if err != nil {
+		return nil, err
+	}
 	learnt, address := o.calibrations(), server.URL()
 	t, err := tui.Open(cmd.Context(), tui.Options{
 		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
@@ -224,12 +260,22 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		},
 		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
+		Folder: folder, Permitted: permitted, Clipboard: clipboardOf(o.lineByLine(cmd)),
 		Silence: o.settings.Config.Deadlines.Summary,
 	})
 	if err != nil {
 		return nil, errors.Join(err, flushSinks(cmd.Context(), o.flush))
 	}
 	return t, nil
+}
+
+// clipboardOf returns the clipboard of the machine, nil if it has none. Over a line
+// by line chat, which may be a script, there is none either.
+func clipboardOf(lineByLine bool) func(string) error {
+	if clipboard.Unsupported || lineByLine {
+		return nil
+	}
+	return clipboard.WriteAll
 }
 
 // chatConfig opens what the settings name for a model. The console is left out on a
@@ -313,18 +359,29 @@ func (o *chatOptions) sessionName() (string, error) {
 	return name, nil
 }
 
-// onlyModel returns the model of a server that has exactly one, for a chat without
-// a model name.
-func onlyModel(ctx context.Context, s chatServer) (string, error) {
-	names, err := s.modelNames(ctx)
+// chooseModel returns the model of a chat without a model name: the server's only
+// one, or the one that the user picks on a terminal.
+func (o *chatOptions) chooseModel(cmd *cobra.Command, s chatServer) (string, error) {
+	names, err := s.modelNames(cmd.Context())
 	if err != nil {
 		return "", err
 	}
-	switch len(names) {
-	case 0:
+	switch {
+	case len(names) == 0:
 		return "", errors.New("the server has no model; pull one, such as: ollama pull llama3.2:3b")
-	case 1:
+	case len(names) == 1:
 		return names[0], nil
+	case o.lineByLine(cmd):
+		return "", usageErrorf("name the model; the server has: %s", strings.Join(names, ", "))
 	}
-	return "", usageErrorf("name the model; the server has: %s", strings.Join(names, ", "))
+	look, err := o.look.screenFor(cmd.OutOrStdout())
+	if err != nil {
+		return "", err
+	}
+	look.Guarded = false
+	out := cmd.OutOrStdout()
+	if f, ok := fileOf(out); ok {
+		out = f
+	}
+	return tui.Pick(cmd.Context(), look, "Which model?", names, cmd.InOrStdin(), out)
 }

@@ -17,11 +17,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/fault"
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -34,6 +34,7 @@ type terminal struct {
 	screen bytes.Buffer // the recording
 
 	pictured string // the screen that the documents show
+	server   string // the address of the model's server, which differs each time
 }
 
 // newTerminal returns the tmux of a test. It runs nothing yet.
@@ -96,7 +97,22 @@ func (x *terminal) paste(text string) {
 
 func (x *terminal) shown() string {
 	x.t.Helper()
-	lines := strings.Split(strings.TrimRight(x.tmux("capture-pane", "-p"), "\n"), "\n")
+	return x.captured("capture-pane", "-p")
+}
+
+// scrollback returns the screen and what has scrolled out of it.
+func (x *terminal) scrollback() string {
+	x.t.Helper()
+	return x.captured("capture-pane", "-p", "-S", "-")
+}
+
+func (x *terminal) captured(args ...string) string {
+	x.t.Helper()
+	screen := x.tmux(args...)
+	if x.server != "" { // a port has five digits, so that lines break where they would
+		screen = strings.ReplaceAll(screen, x.server, "http://127.0.0.1:11434")
+	}
+	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")
 	}
@@ -140,18 +156,22 @@ func (x *terminal) record(what string) {
 }
 
 // screenPicture returns a screen as an SVG with the reader's colours.
-func screenPicture(screen string) []byte {
+func screenPicture(shown string) []byte {
 	const width, height = 8.4, 18 // of a character
-	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(shown, "\n"), "\n")
 	var b bytes.Buffer
-	w, h := 80*width+32, float64(len(lines)*height+32)
+	columns := 80
+	for _, line := range lines {
+		columns = max(columns, screen.CellsOf(line))
+	}
+	w, h := float64(columns)*width+32, float64(len(lines)*height+32)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %[1]g %[2]g" role="img" aria-label="a chat on a terminal">`+"\n", w, h)
 	b.WriteString("<style>\nrect{fill:#f6f8fa;stroke:#d0d7de}\ntext{fill:#1f2328;font:14px ui-monospace,Menlo,Consolas,monospace;white-space:pre}\n" +
 		"@media (prefers-color-scheme: dark){rect{fill:#161b22;stroke:#30363d}text{fill:#e6edf3}}\n</style>\n")
 	fmt.Fprintf(&b, `<rect x="0.5" y="0.5" width="%g" height="%g" rx="6"/>`+"\n", w-1, h-1)
 	for i, line := range lines {
 		if line != "" {
-			fmt.Fprintf(&b, `<text x="16" y="%d" xml:space="preserve" textLength="%.1f">%s</text>`+"\n", 28+i*height, width*float64(utf8.RuneCountInString(line)), html.EscapeString(line))
+			fmt.Fprintf(&b, `<text x="16" y="%d" xml:space="preserve" textLength="%.1f">%s</text>`+"\n", 28+i*height, width*float64(screen.CellsOf(line)), html.EscapeString(line))
 		}
 	}
 	b.WriteString("</svg>\n")
@@ -245,7 +265,7 @@ func TestChatOnATerminal(t *testing.T) {
 	x := newTerminal(t)
 	ended := make(chan struct{})
 	server := fault.Fake(t, fault.Model{Name: "llama3.2:1b", Capabilities: []string{fault.Completion}, Window: 8192})
-	server.Answer = answerer(ended)
+	server.Answer, x.server = answerer(ended), server.URL
 	t.Cleanup(func() { close(ended) }) // before the server is closed
 	t.Setenv("OLLAMA_HOST", server.URL)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -300,6 +320,7 @@ func TestChatOnATerminal(t *testing.T) {
 	x.record("Hard: what matters least for the question at hand goes")
 	x.typed("list all you know of it")
 	x.until("↓ emergency")
+	compacted := x.shown()
 	x.record("Emergency: a long answer fills the window, and a summary takes the place of the rest")
 	x.paste(strings.Repeat("all that is left of the window is filled by this text. ", 168))
 	x.keys("Enter")
@@ -356,6 +377,7 @@ func TestChatOnATerminal(t *testing.T) {
 	x.gone()
 	golden(t, filepath.Join("testdata", "chat.txt"), append([]byte(recordedBy), x.screen.Bytes()...))
 	golden(t, filepath.Join("..", "..", "docs", "chat.svg"), screenPicture(x.pictured))
+	golden(t, filepath.Join("..", "..", "docs", "chat-round.svg"), screenPicture(compacted))
 }
 
 // checkRounds checks by the events that rounds followed answers, and that no

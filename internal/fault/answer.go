@@ -2,6 +2,8 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -11,6 +13,7 @@ type answer struct {
 	model          string
 	text, thinking string
 	calls          bool   // a tool
+	path           string // that the tool reads; "": main.go
 	done           string // why the answer ended
 	prompt, tokens int
 }
@@ -60,13 +63,15 @@ func (a answer) writeAnswer(w http.ResponseWriter, r *http.Request, q chatReques
 
 const toolName = "read_file"
 
+func (a answer) readPath() string { return cmp.Or(a.path, "main.go") }
+
 func (a answer) messageObject(thinking, text string) map[string]any {
 	m := map[string]any{"role": "assistant", "content": text}
 	if thinking != "" {
 		m["thinking"] = thinking
 	}
 	if a.calls {
-		m["tool_calls"] = []any{map[string]any{"function": map[string]any{"index": 0, "name": toolName, "arguments": map[string]any{"path": "main.go"}}}}
+		m["tool_calls"] = []any{map[string]any{"function": map[string]any{"index": 0, "name": toolName, "arguments": map[string]any{"path": a.readPath()}}}}
 	}
 	return m
 }
@@ -105,7 +110,7 @@ func (a answer) messageV1() map[string]any {
 		m["reasoning"] = a.thinking
 	}
 	if a.calls {
-		m["tool_calls"] = []any{map[string]any{"id": "call_1", "index": 0, "type": "function", "function": map[string]any{"name": toolName, "arguments": `{"path":"main.go"}`}}}
+		m["tool_calls"] = []any{map[string]any{"id": "call_1", "index": 0, "type": "function", "function": map[string]any{"name": toolName, "arguments": fmt.Sprintf(`{"path":%q}`, a.readPath())}}}
 	}
 	return m
 }

@@ -142,6 +142,11 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := answer{model: q.Model, text: s.Answer(q.promptText()), done: "stop", prompt: q.promptTokens(window)}
+	if s.Reads != nil && len(q.Tools) > 0 {
+		if path := s.Reads(q.lastMessageText()); path != "" {
+			a.text, a.calls, a.path = "", true, path
+		}
+	}
 	most := q.tokenLimit()
 	if room := window - a.prompt; q.Shift != nil && !*q.Shift && (most == 0 || room < most) {
 		most = max(1, room)

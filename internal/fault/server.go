@@ -45,6 +45,9 @@ type Server struct {
 	Props    int     // n_ctx of llama.cpp's server, which rejects longer prompts; 0: it is Ollama, without /props
 	// Answer returns the answers of chats, from the text of all messages.
 	Answer func(prompt string) string
+	// Reads returns the path that an answer reads with the tool read_file, from the text
+	// of the last message; "": the answer is text. It applies to requests with tools.
+	Reads func(last string) string
 
 	mu     sync.Mutex     // guards Models and the fields below during requests
 	loaded map[string]int // window by name

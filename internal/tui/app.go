@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -19,22 +20,25 @@ import (
 // An app is the chat on a full screen.
 type app struct {
 	start  func(line string) (stop func()) // runs a line of input; finished follows
+	dir    string                          // of the sessions
 	page   transcriptPage
 	input  textarea.Model
 	pastes chat.Pastes
 	past   history
 	height int
 
-	status Status
-	stop   func() // stops the current action; nil: there is none
-	doing  string
-	// answered says that the answer is complete: an action that continues is a
-	// round, and the user reads.
-	answered bool
-	waits    bool // the input is sent when the action has ended
+	status   Status
+	stop     func() // stops the current action; nil: there is none
+	doing    string
+	queue    []queued // inputs that wait for the end of the action, in order
 	hint     string
-	leaving  bool // the last key was Ctrl+C, without an action to stop
+	question *Question // not answered yet; nil: there is none
+	draft    string    // the input before the question
+	leaving  bool      // the last key was Ctrl+C, without an action to stop
 }
+
+// A queued input is run after the current action.
+type queued struct{ typed, expanded string }
 
 // finished says that the action has ended.
 type finished struct{ err error }
@@ -80,6 +84,11 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.input.InsertString(a.pastes.Add(msg.Content))
 	case Event:
 		a.showEvent(msg)
+		if msg.Kind == Copied {
+			return a, tea.SetClipboard(msg.Text)
+		}
+	case Question:
+		a.showQuestion(msg)
 	case finished:
 		return a, a.finishAction(msg.err)
 	default:
@@ -100,11 +109,6 @@ func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	leaving := a.leaving
 	a.leaving, a.hint = false, ""
 	switch k.String() {
-	case "ctrl+c", "enter", "pgup", "pgdown":
-	default:
-		a.waits = false // it is not ready yet
-	}
-	switch k.String() {
 	case "ctrl+c":
 		return a.interrupt(leaving)
 	case "ctrl+d":
@@ -119,7 +123,16 @@ func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	case "pgdown":
 		a.page.up = max(0, a.page.up-max(1, a.transcriptLines()-1))
 		return nil
+	case "tab":
+		a.completeInput()
+		return nil
+	case "ctrl+l":
+		a.page.clear()
+		return tea.ClearScreen
 	case "up", "down":
+		if k.String() == "up" && a.unqueueInput() {
+			return nil
+		}
 		if a.recallInput(k.String() == "up") {
 			return nil
 		}
@@ -158,20 +171,79 @@ func (a *app) submitInput() tea.Cmd {
 		return nil
 	case strings.TrimSpace(typed) == "/quit":
 		return a.leaveChat()
-	case a.stop != nil && a.answered:
-		a.waits = true
-		return nil
-	case a.stop != nil:
-		a.hint = "wait for the end, or stop it with Ctrl+C"
+	case a.question != nil:
+		a.answerQuestion(typed)
 		return nil
 	}
 	a.past.addLine(typed)
+	next := queued{typed, a.pastes.Expand(typed)}
 	a.input.Reset()
 	a.page.up = 0
-	a.page.addBlock(yours, typed)
-	a.doing = "working"
-	a.stop = a.start(a.pastes.Expand(typed))
+	if a.stop != nil {
+		a.queue = append(a.queue, next)
+		return nil
+	}
+	a.runInput(next)
 	return nil
+}
+
+// runInput runs a line of input.
+func (a *app) runInput(q queued) {
+	a.page.addBlock(yours, q.typed)
+	a.doing = "working"
+	a.stop = a.start(q.expanded)
+}
+
+// unqueueInput takes the newest waiting input back, if nothing is being typed.
+func (a *app) unqueueInput() bool {
+	n := len(a.queue)
+	if n == 0 || a.input.Length() > 0 || a.question != nil {
+		return false
+	}
+	a.input.SetValue(a.queue[n-1].typed)
+	a.input.MoveToEnd()
+	a.queue = a.queue[:n-1]
+	return true
+}
+
+// completeInput completes the word at the end of the input.
+func (a *app) completeInput() {
+	line, candidates := completeLine(a.input.Value(), a.dir)
+	a.input.SetValue(line)
+	a.input.MoveToEnd()
+	a.hint = safeForTerminal(strings.Join(candidates, "  "))
+}
+
+// showQuestion asks the user. What was being typed waits until the question is
+// answered, so that it cannot be taken for the answer.
+func (a *app) showQuestion(q Question) {
+	a.question, a.draft = &q, a.input.Value()
+	a.input.Reset()
+	a.page.up = 0
+	a.page.addBlock(asks, q.Text+"\n"+q.Kind+"?\n"+questionHint)
+	a.doing = "waiting for your answer"
+}
+
+func (a *app) answerQuestion(typed string) {
+	answer, ok := answerOf(typed)
+	if !ok {
+		a.hint = "answer y, o or n; Ctrl+C stops"
+		return
+	}
+	a.page.addBlock(yours, typed)
+	a.question.to <- answer
+	a.endQuestion()
+	a.doing = "working"
+}
+
+// endQuestion brings back the input from before the question.
+func (a *app) endQuestion() {
+	if a.question == nil {
+		return
+	}
+	a.question = nil
+	a.input.SetValue(a.draft)
+	a.input.MoveToEnd()
 }
 
 // recallInput replaces the input by an earlier or later one, if the cursor is at its edge.
@@ -200,7 +272,7 @@ func (a *app) showEvent(e Event) {
 			a.page.addMessage(e.Message)
 		}
 		a.doing = "working"
-		if a.answered = e.Message.Role == chat.Assistant && !e.Message.HasCalls(); a.answered {
+		if e.Message.Role == chat.Assistant && !e.Message.HasCalls() {
 			a.doing = "compacting if it is due"
 		}
 	case Asked:
@@ -221,6 +293,10 @@ func (a *app) showEvent(e Event) {
 		a.doing = "working"
 	case Summaries:
 		a.doing = screen.Summarising(e.Progress)
+	case Switched:
+		a.page.clear()
+		a.showMessages(e.Transcript)
+		a.page.addBlock(noted, e.Text)
 	case Noted:
 		a.page.addBlock(noted, e.Text)
 	case Warned:
@@ -230,8 +306,8 @@ func (a *app) showEvent(e Event) {
 
 // finishAction shows how the action ended.
 func (a *app) finishAction(err error) tea.Cmd {
-	sends := a.waits && (err == nil || errors.Is(err, context.Canceled))
-	a.stop, a.doing, a.answered, a.waits = nil, "", false, false
+	a.stop, a.doing = nil, ""
+	a.endQuestion()
 	a.page.answer, a.page.thought = nil, nil
 	switch {
 	case errors.Is(err, ErrQuit):
@@ -240,11 +316,31 @@ func (a *app) finishAction(err error) tea.Cmd {
 		a.page.addBlock(noted, "stopped")
 	case err != nil:
 		a.page.addBlock(failed, err.Error())
+		a.returnQueue()
 	}
-	if sends {
-		return a.submitInput()
+	if len(a.queue) > 0 {
+		next := a.queue[0]
+		a.queue = a.queue[1:]
+		a.runInput(next)
 	}
 	return nil
+}
+
+// returnQueue puts what waits back into the input: after an error, it may no longer
+// be what the user wants to send.
+func (a *app) returnQueue() {
+	var lines []string
+	for _, q := range a.queue {
+		lines = append(lines, q.typed)
+	}
+	if typed := a.input.Value(); typed != "" {
+		lines = append(lines, typed)
+	}
+	if len(a.queue) > 0 {
+		a.input.SetValue(strings.Join(lines, "\n"))
+		a.input.MoveToEnd()
+	}
+	a.queue = nil
 }
 
 // transcriptLines returns the number of lines for the transcript.
@@ -266,8 +362,11 @@ func (a *app) View() tea.View {
 	if a.stop != nil {
 		doing += s.Sign("…", "...") + " Ctrl+C stops"
 	}
-	if a.waits {
+	switch n := len(a.queue); {
+	case n == 1:
 		doing = "your message waits: " + doing
+	case n > 1:
+		doing = fmt.Sprintf("%d messages wait: %s", n, doing)
 	}
 	status := statusLines(s, a.status, doing)
 	switch {
@@ -276,7 +375,8 @@ func (a *app) View() tea.View {
 	case a.page.up > 0 && doing == "":
 		status[1] = s.Paint(screen.Dim, s.Clip(screen.Plural(a.page.up, "line")+" below, PgDn", s.Width))
 	}
-	lines := a.page.visibleLines(a.transcriptLines())
+	waiting := a.waitingLines()
+	lines := append(a.page.visibleLines(a.transcriptLines()-len(waiting)), waiting...)
 	if a.ruledLines() > 0 {
 		lines = append(lines, s.Paint(screen.Dim, strings.Repeat(s.Sign("─", "-"), s.Width)))
 	}
@@ -288,6 +388,16 @@ func (a *app) View() tea.View {
 		v.Cursor = c
 	}
 	return v
+}
+
+// waitingLines shows the newest inputs that wait.
+func (a *app) waitingLines() []string {
+	const most = 3
+	var lines []string
+	for _, q := range a.queue[max(0, len(a.queue)-min(most, a.transcriptLines())):] {
+		lines = append(lines, a.page.screen.Paint(screen.Dim, a.page.screen.Clip("> "+safeForTerminal(q.typed), a.page.screen.Width)))
+	}
+	return lines
 }
 
 // A history holds the earlier inputs. The zero value is empty.
@@ -332,8 +442,9 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	defer cancel()
 	var working sync.WaitGroup
 	a := newChatApp(t.o.Screen, t.Status())
+	a.dir = t.o.Dir
 	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
-	t.receive = func(e Event) { p.Send(e) }
+	t.receive, t.ask = func(e Event) { p.Send(e) }, func(q Question) { p.Send(q) }
 	stopPreparing := func() {}
 	a.start = func(line string) func() {
 		all := ctx
@@ -352,7 +463,8 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	cancel()
 	working.Wait()
 	stopPreparing()
-	t.receive = nil
+	t.receive, t.ask = nil, nil
+	a.printTranscript(out)
 	if errors.Is(err, tea.ErrInterrupted) {
 		return nil
 	}
@@ -362,6 +474,19 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 // showGreeting shows the earlier conversation, or how to begin.
 func (a *app) showGreeting(t *Talk) {
 	all := t.Messages()
+	a.showMessages(all)
+	if len(a.page.blocks) == 0 {
+		a.page.addBlock(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
+	} else {
+		a.page.addBlock(noted, "session "+t.Name()+" continues"+unanswered(all))
+	}
+	if t.model.Warning != "" {
+		a.page.addBlock(warned, t.model.Warning)
+	}
+}
+
+// showMessages shows the messages of a session.
+func (a *app) showMessages(all chat.Transcript) {
 	for _, m := range all {
 		a.page.addMessage(m)
 	}
@@ -370,13 +495,16 @@ func (a *app) showGreeting(t *Talk) {
 			a.past.addLine(m.Text())
 		}
 	}
-	if len(a.page.blocks) == 0 {
-		a.page.addBlock(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
-	} else {
-		a.page.addBlock(noted, "session "+t.Name()+" continues"+unanswered(all))
-	}
-	if t.model.Warning != "" {
-		a.page.addBlock(warned, t.model.Warning)
+}
+
+// maxPrinted is the maximum number of lines that remain in the terminal.
+const maxPrinted = 5000
+
+// printTranscript writes what was said below what was in the terminal before the chat.
+func (a *app) printTranscript(out io.Writer) {
+	lines := a.page.lastLines(maxPrinted)
+	if len(lines) > 0 {
+		fmt.Fprintln(out, strings.Join(lines, "\n"))
 	}
 }
 

@@ -271,9 +271,14 @@ func TestCtrlCStopsAnAnswerNotTheSession(t *testing.T) {
 	}
 	d.typed("more")
 	d.keys("enter")
-	if len(d.lines) != 1 || !strings.Contains(d.screenshot(t), "wait for the end") {
+	if len(d.lines) != 1 || !strings.Contains(d.screenshot(t), "your message waits") {
 		t.Error("a message was sent before the answer had ended")
 	}
+	d.keys("up")
+	if d.input.Value() != "more" || len(d.queue) != 0 {
+		t.Errorf("not taken back: %q", d.input.Value())
+	}
+	d.input.Reset()
 	d.send(finished{context.Canceled})
 	d.keys("ctrl+c")
 	if d.quit || !strings.Contains(d.screenshot(t), "once more leaves") {

@@ -39,6 +39,13 @@ func commands() []command {
 		{"dropped", "", "what the newest compaction removed, decisions first", (*Talk).droppedCommand},
 		{"retry", "", "have the model answer again if it failed or was stopped", (*Talk).retryCommand},
 		{"model", "[NAME]", "list the models, or continue with another one", (*Talk).modelCommand},
+		{"system", "[TEXT]", "show or replace the system prompt", (*Talk).systemCommand},
+		{"temperature", "[N|off]", "how freely the model chooses its words, from 0 to 2", (*Talk).temperatureCommand},
+		{"copy", "[N]", "copy the last answer, or its block N of code", (*Talk).copyCommand},
+		{"save", "FILE.md", "write what was said to a new file", (*Talk).saveCommand},
+		{"sessions", "[NAME]", "list the sessions, or continue another one", (*Talk).sessionsCommand},
+		{"new", "[NAME]", "begin another session; this one is kept", (*Talk).newCommand},
+		{"clear", "", "begin another session with the same system prompt", (*Talk).clearCommand},
 		{"help", "", "this list", (*Talk).helpCommand},
 		{"quit", "", "leave; the session can be resumed", func(*Talk, context.Context, string) error { return ErrQuit }},
 	}
@@ -70,6 +77,7 @@ func (t *Talk) helpCommand(context.Context, string) error {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "%-18s  %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.about)
 	}
+	b.WriteString("@FILE in a message puts the file before it; Tab completes commands and paths\n")
 	b.WriteString("Enter sends, Alt+Enter or Ctrl+J begins a line, PgUp and PgDn scroll\n")
 	b.WriteString("Ctrl+C stops an answer; without one, Ctrl+C twice or Ctrl+D leaves")
 	t.emitNote("%s", b.String())
@@ -283,11 +291,7 @@ func (t *Talk) listModels(ctx context.Context) error {
 		return err
 	}
 	for i, n := range names {
-		mark := "  "
-		if n == t.model.Name {
-			mark = "* "
-		}
-		names[i] = mark + n
+		names[i] = mark(n == t.model.Name) + n
 	}
 	t.emitNote("/model NAME continues with one of:\n%s", strings.Join(names, "\n"))
 	return nil

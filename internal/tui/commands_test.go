@@ -10,7 +10,11 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // does runs a line, and returns the text that it emitted.
@@ -164,5 +168,78 @@ func TestPlainEnds(t *testing.T) {
 		if len(x.chat.asked) > 0 || !strings.HasPrefix(out.String(), "> ") {
 			t.Errorf("asked %d times, out is %q", len(x.chat.asked), out.String())
 		}
+	}
+}
+
+// The first path that a text names is not that of the file.
+func TestFilesHaveTheirOwnPaths(t *testing.T) {
+	text := "package z\n\nimport \"a/b/first.go\"\n\n// see a/other.go\n" + strings.Repeat("func F() {}\n", 40)
+	attached := chat.NewText(chat.User, files.AttachText("./sub/z \"q\".go", text))
+	attached.Machine = true
+	outlined := attached
+	outlined.State = chat.Outlined
+	outlined.Parts = []chat.Part{{Kind: chat.Text, Text: files.AttachText("./sub/z \"q\".go", "a/b/first.go is imported, see a/other.go")}}
+	small := chat.NewText(chat.User, files.AttachText("small.txt", "x"))
+	small.Machine = true
+	call := chat.Part{Kind: chat.Call, ID: "c", Name: "read_file", Args: `{"path":"./sub/../y.go"}`}
+	read := chat.Part{Kind: chat.Call, ID: "d", Name: "read_file", Args: `{"path":"./sub/y.go"}`}
+	for i, c := range []struct {
+		m    chat.Message
+		call *chat.Part
+		want string
+	}{
+		{attached, nil, `sub/z "q".go`}, {outlined, nil, `sub/z "q".go`}, {small, nil, "small.txt"},
+		{chat.NewResult("d", text), &read, "sub/y.go"}, {chat.NewResult("d", "short"), &read, "sub/y.go"},
+		{chat.NewResult("c", "path leads out"), &call, ""}, {chat.NewText(chat.User, "see a/b.go"), nil, ""},
+	} {
+		if c.want == "" {
+			c.m.Parts[0].Error = true
+		}
+		var got []string
+		for path, size := range filesInMessage(c.m, c.call) {
+			got = append(got, path)
+			if size == 0 {
+				t.Errorf("%d: %s has no size", i, path)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%d: the files are %q, want %q", i, got, c.want)
+		}
+	}
+}
+
+func TestWhyHasNoColourCodes(t *testing.T) {
+	x := reopen(t, Options{Dir: filepath.Join(t.TempDir(), ".compact"), Name: "test", Model: Model{Name: "smol", Window: 2048}, Screen: screen.Screen{Width: 80, Colour: true},
+		Config: tiercompact.Config{Preset: tiercompact.Default}}, says(prose(600)))
+	for range 6 {
+		x.Do(t.Context(), "tell me "+prose(100))
+	}
+	if err := x.Do(t.Context(), "/why"); err != nil {
+		t.Fatal(err)
+	}
+	why := x.texts(Noted)[len(x.texts(Noted))-1]
+	if !strings.Contains(why, "picked level") || strings.Contains(why, "\x1b") || strings.Contains(why, "[90m") {
+		t.Errorf("/why is %q", why)
+	}
+	for _, e := range x.events {
+		if e.Kind == Compacted {
+			if lines := strings.Join(roundLines(x.o.Screen, e.Report), "\n"); strings.Contains(lines, "\x1b") || !strings.Contains(lines, " tokens freed") {
+				t.Errorf("a round is %q", lines)
+			}
+		}
+	}
+}
+
+func TestAnExtractSaysWhy(t *testing.T) {
+	r := tiercompact.Report{Before: 900, After: 500, Applied: []tiercompact.Applied{
+		{Level: levels.Emergency, Before: 900, After: 500, Engine: levels.FallbackExtractive, Why: "the server has no llama3.2:3b"},
+		{Level: levels.HardName, Before: 900, After: 900, Engine: "lexical", Why: "no embedding model"},
+	}}
+	lines := roundLines(screen.Screen{}, r)
+	if want := "emergency −400 tokens · extractive · no model wrote it: the server has no llama3.2:3b"; lines[1] != want || strings.Contains(lines[2], "model") {
+		t.Errorf("%q, want %q", lines, want)
+	}
+	if last := lines[len(lines)-1]; !strings.HasSuffix(last, "of the window, 400 tokens freed") {
+		t.Errorf("%q", last)
 	}
 }

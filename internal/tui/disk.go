@@ -15,6 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
@@ -30,15 +31,25 @@ type Options struct {
 	Model  Model                                                 // required, with a window
 	Find   func(ctx context.Context, name string) (Model, error) // another model; nil: not supported
 	List   func(ctx context.Context) (names []string, err error) // of the available models; nil: unknown
-	Screen screen.Screen                                         // for which texts are written
-	Dir    string                                                // of sessions and archive, created if it is missing
-	Name   string                                                // of the session; "": from the time
-	Resume bool                                                  // continue the existing session Name
+	// Folder is what the model's tools may read; nil: it has no such tools. The chat
+	// closes it. Permitted are the kinds of access for which the user is not asked.
+	Folder    *filetools.Folder
+	Permitted []filetools.Kind
+	// Clipboard writes to the clipboard of the machine; after an error, and if it is
+	// nil, the terminal is asked to do it (OSC 52).
+	Clipboard func(text string) error
+
+	Screen screen.Screen // for which texts are written
+	Dir    string        // of sessions and archive, created if it is missing
+	Name   string        // of the session; "": from the time
+	Resume bool          // continue the existing session Name
 	// Lenient resumes a session with a damaged file: the content of damaged records
 	// comes from the archive, or is omitted if the archive does not have it.
 	Lenient bool
 	Silence time.Duration // of a server in the middle of an answer; 0: unlimited
 	System  string        // the first message of a new session; "": a short one
+
+	progress func(summarize.Progress) // of summaries; nil: that of the chat itself
 }
 
 func (o Options) thresholds() levels.Thresholds { return screen.Thresholds(o.Config) }
@@ -48,13 +59,26 @@ const defaultSystem = "You are a helpful assistant. Answer briefly and to the po
 
 // Open starts or resumes a chat. It fails with [archive.ErrLocked] if another
 // process has the session or the archive open.
-func Open(ctx context.Context, o Options) (_ *Talk, err error) {
+func Open(ctx context.Context, o Options) (*Talk, error) {
+	t, err := openTalk(ctx, o)
+	if err != nil && o.Folder != nil {
+		err = errors.Join(err, o.Folder.Close())
+	}
+	return t, err
+}
+
+// openTalk opens a chat; after an error, the folder of the tools stays open.
+func openTalk(ctx context.Context, o Options) (_ *Talk, err error) {
 	if o.Model.Window <= 0 {
 		return nil, fmt.Errorf("the window of %s is not known; give it with --window", o.Model.Name)
 	}
-	t := &Talk{o: o, model: o.Model}
+	t := &Talk{o: o, model: o.Model, permitted: slices.Clone(o.Permitted)}
+	if o.progress == nil {
+		t.o.progress = t.progress
+	}
 	defer func() {
 		if err != nil {
+			t.o.Folder = nil
 			err = errors.Join(err, t.Close())
 		}
 	}()
@@ -62,9 +86,15 @@ func Open(ctx context.Context, o Options) (_ *Talk, err error) {
 		return nil, err
 	}
 	if o.Resume {
-		return t, t.resumeSession(ctx)
+		err = t.resumeSession(ctx)
+	} else {
+		err = t.createSession()
 	}
-	return t, t.createSession()
+	if err != nil {
+		return nil, err
+	}
+	t.earlier = t.session.Messages()
+	return t, nil
 }
 
 // prepareFolder creates the folder of chats, which version control ignores.
@@ -99,7 +129,7 @@ func (t *Talk) createSession() error {
 	if err := plainName(name); err != nil {
 		return err
 	}
-	c, err := t.compactor() // before the file exists: if another chat holds the lock, no file remains
+	c, err := t.compactor(name) // before the file exists: if another chat holds the lock, no file remains
 	if err != nil {
 		return err
 	}
@@ -147,7 +177,7 @@ func (t *Talk) resumeSession(ctx context.Context) error {
 		return err
 	}
 	t.keep(file)
-	c, err := t.compactor()
+	c, err := t.compactor(t.o.Name)
 	if err != nil {
 		return err
 	}
@@ -208,11 +238,12 @@ func (t *Talk) Notes() []string {
 	return notes
 }
 
-// compactor opens the archive, and returns the compactor of the session.
-func (t *Talk) compactor() (*tiercompact.Compactor, error) {
-	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{})
+// compactor opens the archive for the session, and returns its compactor. Other chats
+// may have other sessions of the folder open.
+func (t *Talk) compactor(session string) (*tiercompact.Compactor, error) {
+	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{Session: session})
 	if errors.Is(err, archive.ErrLocked) {
-		return nil, fmt.Errorf("another chat has the folder %s open; give this one its own folder with --dir: %w", t.o.Dir, err)
+		return nil, fmt.Errorf("session %s cannot be opened now; another session can, and --dir names another folder: %w", session, err)
 	}
 	if err != nil {
 		return nil, err
@@ -220,14 +251,14 @@ func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	t.close = append(t.close, dir.Close)
 	cfg := t.o.Config
 	cfg.Window, cfg.Model, cfg.Archive = t.model.Window, cmp.Or(cfg.Model, t.model.Name), dir
-	cfg.Progress = t.progress
+	cfg.Progress = t.o.progress
 	cfg.Calibration = t.savedCalibration()
 	return tiercompact.New(cfg)
 }
 
 func (t *Talk) setTools() {
 	if !t.model.NoTools {
-		t.session.SetTools([]byte(recallTool))
+		t.session.SetTools(t.toolSchemas())
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -30,13 +32,18 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	l := lineChat{screen: t.o.Screen, out: out, notes: notes, watched: watched}
+	l := lineChat{screen: t.o.Screen, out: out, notes: notes, watched: watched, interrupts: interrupts}
 	t.receive = l.printEvent
-	defer func() { t.receive = nil }()
+	questions := make(chan Question, 1)
+	if prompt { // otherwise the next line is a message, not an answer
+		t.ask = func(q Question) { questions <- q }
+	}
+	defer func() { t.receive, t.ask = nil, nil }()
 	if t.model.Warning != "" {
 		l.printLine("warning: " + t.model.Warning)
 	}
 	input := make(chan typed)
+	l.input = input
 	quit := make(chan struct{})
 	defer close(quit)
 	go readLines(in, input, quit)
@@ -45,14 +52,12 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 		if prompt {
 			fmt.Fprint(out, "> ")
 		}
-		var line typed
-		select {
-		case <-interrupts:
+		line, ok := l.nextLine()
+		if !ok {
 			return nil
-		case line = <-input:
 		}
 		if line.err == nil {
-			line.err = l.runLine(ctx, t, line.text, interrupts)
+			line.err = l.runLine(ctx, t, line.text, questions)
 			asked++
 		}
 		switch {
@@ -68,6 +73,19 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 			wrong++
 			l.printLine(line.err.Error())
 		}
+	}
+}
+
+// nextLine returns the next line of input; ok is false after an interrupt.
+func (l *lineChat) nextLine() (line typed, ok bool) {
+	if l.ended != nil {
+		return *l.ended, true
+	}
+	select {
+	case <-l.interrupts:
+		return line, false
+	case line = <-l.input:
+		return line, true
 	}
 }
 
@@ -130,6 +148,10 @@ type lineChat struct {
 	shown      bool  // the current answer is on out, or a part of it
 	streaming  bool  // out is in the middle of a line
 	failed     error // of writing to out
+
+	input      <-chan typed
+	ended      *typed // the end of the input, if a question met it
+	interrupts <-chan os.Signal
 }
 
 func (l *lineChat) printText(text string) {
@@ -139,18 +161,43 @@ func (l *lineChat) printText(text string) {
 }
 
 // runLine runs one line; an interrupt stops it.
-func (l *lineChat) runLine(ctx context.Context, t *Talk, line string, interrupts <-chan os.Signal) error {
+func (l *lineChat) runLine(ctx context.Context, t *Talk, line string, questions <-chan Question) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- t.Do(ctx, line) }()
 	for {
 		select {
-		case <-interrupts:
+		case <-l.interrupts:
 			stop()
+		case q := <-questions:
+			l.askUser(q, stop)
 		case err := <-done:
 			l.endLine()
 			return err
+		}
+	}
+}
+
+// askUser asks a question until a line of input answers it. The end of the input is
+// a refusal, an interrupt stops the action.
+func (l *lineChat) askUser(q Question, stop func()) {
+	l.printLine(q.Text + "\n" + q.Kind + "?\n" + questionHint)
+	for {
+		fmt.Fprint(l.out, "? ")
+		select {
+		case <-l.interrupts:
+			stop()
+			return
+		case line := <-l.input:
+			if line.last {
+				l.ended = &line
+			}
+			answer, ok := answerOf(line.text)
+			if ok || line.err != nil {
+				q.to <- answer
+				return
+			}
 		}
 	}
 }
@@ -173,8 +220,12 @@ func (l *lineChat) printEvent(e Event) {
 		for _, line := range roundLines(l.screen, e.Report) {
 			l.printLine(line)
 		}
-	case Noted:
+	case Noted, Switched:
 		l.printLine(e.Text)
+	case Copied:
+		if l.watched {
+			l.printText(ansi.SetSystemClipboard(e.Text))
+		}
 	case Voided, Warned:
 		l.printLine("warning: " + e.Text)
 	}

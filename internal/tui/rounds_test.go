@@ -287,9 +287,24 @@ func TestWhatIsTypedDuringARoundIsSentAfterIt(t *testing.T) {
 	}{
 		{"a message", func(d *driven) { d.typed("more"); d.keys("enter"); d.send(finished{}) }, []string{"more"}, ""},
 		{"a command", func(d *driven) { d.typed("/undo"); d.keys("enter"); d.send(finished{}) }, []string{"/undo"}, ""},
+		{"two messages", func(d *driven) {
+			d.typed("a")
+			d.keys("enter")
+			d.typed("b")
+			d.keys("enter")
+			d.send(finished{}, finished{})
+		}, []string{"a", "b"}, ""},
+		{"two messages, and the round fails", func(d *driven) {
+			d.typed("a")
+			d.keys("enter")
+			d.typed("b")
+			d.keys("enter")
+			d.typed("c")
+			d.send(finished{errors.New("no space left")})
+		}, nil, "a\nb\nc"},
 		{"Enter twice", func(d *driven) { d.typed("more"); d.keys("enter", "enter"); d.send(finished{}) }, []string{"more"}, ""},
 		{"a message that is not ready", func(d *driven) { d.typed("mo"); d.send(finished{}) }, nil, "mo"},
-		{"a message that is changed after Enter", func(d *driven) { d.typed("mo"); d.keys("enter"); d.typed("re"); d.send(finished{}) }, nil, "more"},
+		{"a message that is changed after Enter", func(d *driven) { d.typed("mo"); d.keys("enter", "up"); d.typed("re"); d.send(finished{}) }, nil, "more"},
 		{"scrolled meanwhile", func(d *driven) { d.typed("more"); d.keys("enter", "pgup", "pgdown"); d.send(finished{}) }, []string{"more"}, ""},
 		{"the round is stopped", func(d *driven) { d.typed("more"); d.keys("enter", "ctrl+c"); d.send(finished{context.Canceled}) }, []string{"more"}, ""},
 		{"the round fails", func(d *driven) { d.typed("more"); d.keys("enter"); d.send(finished{errors.New("no space left")}) }, nil, "more"},

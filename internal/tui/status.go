@@ -26,6 +26,9 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	}
 	name := s.Clip(st.Model.Name, s.Width) // servers choose the names
 	who := []string{name, screen.Grouped(st.Model.Window) + " tokens"}
+	if speed := st.Speed.String(); speed != "" {
+		who = append(who, speed)
+	}
 	if st.Model.Source != "" {
 		who = append(who, "("+st.Model.Source+")")
 	}

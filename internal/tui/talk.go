@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
@@ -42,6 +44,7 @@ type Status struct {
 	Cooldown   int    // messages that are still skipped
 	Skipped    int    // messages that the cooldown skips in total
 	Freed      int    // tokens, by all rounds of this process
+	Speed      Speed  // of the newest answer
 }
 
 // A Talk is a conversation with a model, saved to disk message by message. Its
@@ -50,6 +53,7 @@ type Talk struct {
 	o       Options
 	session *tiercompact.Session
 	model   Model
+	ask     func(Question) // asks the user, in the same goroutine, without a wait; nil: nobody can be asked
 	receive func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
 	close   []func() error // last first
 	notes   []string       // see Notes
@@ -60,6 +64,12 @@ type Talk struct {
 	round  tiercompact.Report // the newest that changed something
 	check  tiercompact.Report // the newest
 	typed  []int              // tokens of the newest messages that the user sent
+
+	permitted   []filetools.Kind // for which the user is not asked again
+	temperature *float64         // nil: the server's
+	speed       Speed            // of the newest answer
+	earlier     []chat.Message   // what was there when the session was opened
+	said        []chat.Message   // since then
 
 	toldSlow  bool
 	preparing atomic.Bool // the session plans a round while the user reads
@@ -91,7 +101,7 @@ func (t *Talk) Status() Status {
 	left, of := t.session.Cooldown()
 	return Status{
 		Model: t.model, Usage: t.session.Usage(), Thresholds: t.o.thresholds(), Level: t.level,
-		Cooldown: left, Skipped: of, Freed: t.freed,
+		Cooldown: left, Skipped: of, Freed: t.freed, Speed: t.speed,
 	}
 }
 
@@ -113,6 +123,9 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 	if err := t.settleCalls(ctx); err != nil {
 		return err
 	}
+	if err := t.attachFiles(ctx, text); err != nil {
+		return err
+	}
 	before := t.session.Usage().Tokens
 	if err := t.addMessage(ctx, chat.NewText(chat.User, text)); err != nil {
 		return err
@@ -128,7 +141,7 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 // kept, marked as stopped.
 func (t *Talk) Answer(ctx context.Context) error {
 	for n := 1; n <= maxTurns; n++ {
-		if err := t.settleCalls(ctx); err != nil {
+		if err := cmp.Or(t.settleCalls(ctx), ctx.Err()); err != nil {
 			return err
 		}
 		if err := t.preflight(ctx); err != nil {
@@ -251,6 +264,7 @@ func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 
 // addMessage adds m, and emits the result of the check after it.
 func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
+	t.said = append(t.said, m)
 	t.emitEvent(Event{Kind: Said, Message: m})
 	report, err := t.session.AddMessage(ctx, m)
 	t.noteReport(report)
@@ -390,17 +404,19 @@ func (t *Talk) withoutTools() {
 
 // requestOnce asks the model once. It keeps the text of an interrupted answer.
 func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error) {
-	r := model.Request{Model: t.model.Name, Messages: t.session.Messages(), Window: t.model.Window}
+	r := model.Request{Model: t.model.Name, Messages: t.session.Messages(), Window: t.model.Window, Sampling: t.sampling()}
 	if tools {
-		r.Tools = []byte(recallTool)
+		r.Tools = t.toolSchemas()
 	}
 	var said strings.Builder
+	began := time.Now()
 	t.emitEvent(Event{Kind: Asked})
 	a, err := t.streamAnswer(ctx, r, func(d model.Delta) {
 		said.WriteString(d.Text)
 		t.emitEvent(Event{Kind: Streamed, Delta: d})
 	})
 	if err == nil {
+		t.speed = speedOf(a, time.Since(began))
 		t.tellSlow(a)
 		return a, nil
 	}
@@ -443,6 +459,9 @@ func (t *Talk) Close() error {
 	for _, c := range slices.Backward(t.close) {
 		errs = append(errs, c())
 	}
+	if t.o.Folder != nil {
+		errs = append(errs, t.o.Folder.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -461,15 +480,18 @@ const (
 	Noted                 // Text is for the user
 	Warned                // the same, but important
 	Checked               // a check was made: Status is new
+	Switched              // another session continues: Transcript, for the reason in Text
+	Copied                // Text is for the clipboard of the terminal
 )
 
 // An Event is something that happened in a chat, with the status after it.
 type Event struct {
-	Kind     Kind
-	Text     string
-	Message  chat.Message
-	Delta    model.Delta
-	Report   tiercompact.Report
-	Progress summarize.Progress
-	Status   Status
+	Kind       Kind
+	Text       string
+	Message    chat.Message
+	Transcript chat.Transcript
+	Delta      model.Delta
+	Report     tiercompact.Report
+	Progress   summarize.Progress
+	Status     Status
 }

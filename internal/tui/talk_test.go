@@ -336,7 +336,7 @@ func TestCallsAreAnswered(t *testing.T) {
 	equal(t, x.said()[2:], []string{
 		`tool: no removed text has the id "00000000"; ids have eight digits, as in "recall 3f9a1c2e"; give words in "text" to search instead: not found`,
 		`tool: recall takes an object such as {"text":"words to search for"} or {"id":"3f9a1c2e"}; "text" must be a string`,
-		`tool: there is no tool "rm"; the only one is recall`,
+		`tool: there is no tool "rm"; there are: recall`,
 		`tool: recall takes an object such as {"text":"words to search for"} or {"id":"3f9a1c2e"}; it needs a text, an id or a file`,
 		"assistant: never mind",
 	})

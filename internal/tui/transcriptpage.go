@@ -2,10 +2,12 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/markdown"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -27,22 +29,26 @@ type block struct {
 	width int             // for which lines were drawn; 0: they were not
 	lines []string        // drawn, without the tail
 	from  int             // start of the tail in text; its line breaks may still change
-	tail  []string        // drawn, at most one line
+	tail  []string        // drawn; one line, or a block of Markdown
+
+	marks markdown.Renderer // of an answer
 }
 
 // A style is the look of a block.
 type style struct {
 	first, ascii string // prefix of its first line
 	paint        screen.Paint
-	most         int // maximum number of shown lines; 0: all
+	most         int  // maximum number of shown lines; 0: all
+	markdown     bool // the text is Markdown
 }
 
 var (
 	yours    = style{first: "> ", ascii: "> ", paint: screen.Bold, most: 12}
-	theirs   = style{}
+	theirs   = style{markdown: true}
 	thinking = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
 	noted    = style{first: "· ", ascii: "- ", paint: screen.Dim}
 	result   = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
+	asks     = style{first: "? ", ascii: "? ", paint: screen.Yellow}
 	warned   = style{first: "! ", ascii: "! ", paint: screen.Yellow}
 	failed   = style{first: "✗ ", ascii: "x ", paint: screen.Red}
 	rounds   = style{first: "↓ ", ascii: "v ", paint: screen.Violet}
@@ -177,6 +183,7 @@ func (p *transcriptPage) lineOfBlock(b *block, i int) string {
 func (p *transcriptPage) blockHeight(b *block) int {
 	if width := max(p.screen.Width, 8); b.width != width {
 		b.width, b.lines, b.from, b.tail = width, nil, 0, nil
+		b.marks = markdown.Renderer{Screen: p.screen}
 	}
 	p.wrapBlock(b)
 	n := len(b.lines) + len(b.tail)
@@ -194,6 +201,10 @@ func (p *transcriptPage) wrapBlock(b *block) {
 	if rest == "" && len(b.lines)+len(b.tail) > 0 {
 		return
 	}
+	if b.style.markdown {
+		p.drawMarkdown(b, rest)
+		return
+	}
 	room := b.width - len([]rune(b.style.first))
 	last := ""
 	b.tail = nil
@@ -207,6 +218,19 @@ func (p *transcriptPage) wrapBlock(b *block) {
 		b.tail = []string{p.drawLine(b, len(b.lines), last)}
 	}
 	b.from = len(text) - len(last)
+}
+
+// drawMarkdown draws the text added to b. What is finished is drawn once.
+func (p *transcriptPage) drawMarkdown(b *block, rest string) {
+	lines, used := b.marks.Take(rest)
+	for _, l := range lines {
+		b.lines = append(b.lines, p.drawLine(b, len(b.lines), l))
+	}
+	b.from += used
+	b.tail = nil
+	for _, l := range b.marks.Rest(rest[used:]) {
+		b.tail = append(b.tail, p.drawLine(b, len(b.lines)+len(b.tail), l))
+	}
 }
 
 // drawLine draws line i of b.
@@ -229,8 +253,31 @@ func (p *transcriptPage) drawLine(b *block, i int, text string) string {
 // visibleLines returns the height visible lines, the last at the bottom. It
 // corrects a scroll beyond the first line.
 func (p *transcriptPage) visibleLines(height int) []string {
-	var back []string // from the last line up
-	want := height + p.up
+	back := p.linesBack(height + p.up)
+	p.up = max(0, min(p.up, len(back)-height))
+	out := make([]string, height)
+	for i := range out {
+		if n := p.up + height - 1 - i; n < len(back) {
+			out[i] = back[n]
+		}
+	}
+	return out
+}
+
+// lastLines returns the last lines, at most n.
+func (p *transcriptPage) lastLines(n int) []string {
+	lines := p.linesBack(n)
+	lines = lines[:min(n, len(lines))]
+	slices.Reverse(lines)
+	return lines
+}
+
+// clear removes all blocks.
+func (p *transcriptPage) clear() { *p = transcriptPage{screen: p.screen} }
+
+// linesBack returns lines from the last one up, n or a few more.
+func (p *transcriptPage) linesBack(want int) []string {
+	var back []string
 	for i := len(p.blocks) - 1; i >= 0 && len(back) < want; i-- {
 		b := p.blocks[i]
 		for n := p.blockHeight(b) - 1; n >= 0; n-- {
@@ -240,14 +287,7 @@ func (p *transcriptPage) visibleLines(height int) []string {
 			back = append(back, "")
 		}
 	}
-	p.up = max(0, min(p.up, len(back)-height))
-	out := make([]string, height)
-	for i := range out {
-		if n := p.up + height - 1 - i; n < len(back) {
-			out[i] = back[n]
-		}
-	}
-	return out
+	return back
 }
 
 // needsBlankLine reports whether a blank line separates two blocks.

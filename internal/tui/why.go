@@ -4,16 +4,22 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
-// roundLines returns the actions of a round, one line per level and one per failed attempt.
+// roundLines returns the actions of a round, one line per level and one per failed
+// attempt, without colours: the page paints them.
 func roundLines(s screen.Screen, r tiercompact.Report) []string {
+	s.Colour = false
 	var lines []string
 	if other := screen.OtherLevel(r); other != "" {
 		lines = append(lines, other)
@@ -21,12 +27,16 @@ func roundLines(s screen.Screen, r tiercompact.Report) []string {
 	for _, a := range r.Applied {
 		head := fmt.Sprintf("%s %s%s tokens", a.Level, s.Sign("−", "-"), screen.Grouped(a.Before-a.After))
 		parts := append([]string{head}, s.Said(r, a)...)
+		if a.Engine == levels.FallbackExtractive && a.Why != "" {
+			parts = append(parts, "no model wrote it: "+a.Why)
+		}
 		lines = append(lines, strings.Join(parts, s.Sign(" · ", ", ")))
 		for _, tried := range screen.Tried(a) {
 			lines = append(lines, "  "+tried)
 		}
 	}
-	lines = append(lines, fmt.Sprintf("%s %s %s of the window", screen.Percent(windowShare(r.Before, r.Usage)), s.Sign("→", "->"), screen.Percent(r.Usage.Share)))
+	lines = append(lines, fmt.Sprintf("%s %s %s of the window, %s tokens freed", screen.Percent(windowShare(r.Before, r.Usage)), s.Sign("→", "->"),
+		screen.Percent(r.Usage.Share), screen.Grouped(max(0, r.Freed()))))
 	return lines
 }
 
@@ -40,17 +50,19 @@ func windowShare(tokens int, u tiercompact.Usage) float64 {
 // whyCommand shows the actions of the newest round, edit by edit, and the result of
 // the newest check.
 func (t *Talk) whyCommand(context.Context, string) error {
+	s := t.o.Screen
+	s.Colour = false // a note is painted as a whole
 	var lines []string
 	if t.round.Compacted() {
 		lines = append(lines, fmt.Sprintf("round %d, picked level %s:", t.round.Step, t.round.Picked))
-		lines = append(lines, roundLines(t.o.Screen, t.round)...)
+		lines = append(lines, roundLines(s, t.round)...)
 		for _, a := range t.round.Applied {
 			if a.Why != "" {
 				lines = append(lines, fmt.Sprintf("%s by %s: %s", a.Level, a.Engine, a.Why))
 			}
 		}
 		for _, e := range t.round.Edits {
-			lines = append(lines, t.o.Screen.Planned(e))
+			lines = append(lines, s.Planned(e))
 		}
 	}
 	if len(lines) == 0 && t.check.Reason == "" {
@@ -90,20 +102,68 @@ func (t *Talk) filesCommand(context.Context, string) error {
 	return nil
 }
 
-// filesInMessage yields the path and the size of each file in a message, including
-// outlines of added files.
+// filesInMessage yields the path and the size of each file in a message. An added
+// file has its path in its first line and a file that a tool read in its call, whatever
+// was made of the text since; it may name other files, too.
 func filesInMessage(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
-		facts := files.ScanMessage(m, call)
-		for _, c := range facts.Copies {
-			if c.Path != "" && !yield(c.Path, c.Size) {
+		copies := files.ScanMessage(m, call).Copies
+		size := len(m.Text())
+		if len(copies) > 0 {
+			size = copies[0].Size
+		}
+		if path := attachedPath(m); path != "" {
+			yield(shownPath(path), size)
+			return
+		}
+		if path := readPath(m, call); path != "" {
+			yield(shownPath(path), size)
+			return
+		}
+		for _, c := range copies {
+			if c.Path != "" && !yield(shownPath(c.Path), c.Size) {
 				return
 			}
 		}
-		if m.Machine && m.State == chat.Outlined && len(facts.Copies) == 0 && len(facts.Mentions) > 0 {
-			yield(facts.Mentions[0], len(m.Text()))
+	}
+}
+
+// attachedPath returns the path of a file that the user added, "" for other messages.
+func attachedPath(m chat.Message) string {
+	if !m.Machine {
+		return ""
+	}
+	line, _, _ := strings.Cut(m.Text(), "\n")
+	path, ok := strings.CutPrefix(line, `<file path="`)
+	if !ok {
+		return ""
+	}
+	path, _, _ = strings.Cut(path, `"`)
+	return strings.ReplaceAll(path, "&quot;", `"`)
+}
+
+// readPath returns the path of a file that a tool of the chat read, "" for other
+// messages.
+func readPath(m chat.Message, call *chat.Part) string {
+	if call == nil || call.Name != string(filetools.Read) || len(m.Parts) == 0 || m.Parts[0].Error {
+		return ""
+	}
+	c, err := filetools.ParseCall(call.Name, call.Args)
+	if err != nil {
+		return ""
+	}
+	return c.Path
+}
+
+// shownPath returns a path as the user would write it here, so that a file with two
+// names is listed once.
+func shownPath(path string) string {
+	if here, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
+		if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
 		}
 	}
+	return filepath.ToSlash(filepath.Clean(path))
 }
 
 func stateText(m chat.Message) string {

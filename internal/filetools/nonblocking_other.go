@@ -1,0 +1,5 @@
+//go:build !unix
+
+package filetools
+
+const nonblocking = 0
