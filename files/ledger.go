@@ -1,9 +1,6 @@
 package files
 
 import (
-	"cmp"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -57,40 +54,10 @@ func ledgerLine(ledger []string, body string, size int) string {
 }
 
 // LedgerOf returns the identifiers that removed messages name and no kept
-// message does, the most wanted first, as many as fit into maxTokens when
-// joined by blanks. Wanted are identifiers that the assistant itself named,
-// that many messages name, that were named lately, and short ones. removed and
+// message does, as [Names.List] orders and limits them. removed and
 // kept are in the order of the conversation.
 func LedgerOf(removed, kept []chat.Message, maxTokens int, count func(string) int) []string {
-	known := make(map[string]bool)
-	for _, m := range kept {
-		eachName(m, func(id string) { known[id] = true })
-	}
-	var found []mention
-	at := make(map[string]int) // place in found
-	for i := len(removed) - 1; i >= 0; i-- {
-		said := removed[i].Role == chat.Assistant
-		eachName(removed[i], func(id string) {
-			if known[id] || len(id) > longestName {
-				return
-			}
-			k, seen := at[id]
-			if !seen {
-				k = len(found)
-				at[id] = k
-				found = append(found, mention{id: id, last: i, newest: i})
-			}
-			found[k].addMention(i, said)
-		})
-	}
-	slices.SortStableFunc(found, func(a, b mention) int {
-		return cmp.Compare(b.reuseLikelihood(len(removed)), a.reuseLikelihood(len(removed)))
-	})
-	out := make([]string, len(found))
-	for i, m := range found {
-		out[i] = m.id
-	}
-	return identifiersWithin(out, maxTokens, count)
+	return NamesOf(removed, kept).List(maxTokens, count)
 }
 
 const longestName = 200 // bytes
@@ -101,6 +68,7 @@ type mention struct {
 	newest, last int // the newest message that names it, and the one counted last
 	times        int // messages that name it
 	said         bool
+	worth        float64
 }
 
 func (m *mention) addMention(i int, said bool) {
@@ -109,16 +77,6 @@ func (m *mention) addMention(i int, said bool) {
 	}
 	m.last = i
 	m.said = m.said || said
-}
-
-// reuseLikelihood returns how likely an identifier of one of n messages is to
-// be used again, in relation to its cost.
-func (m *mention) reuseLikelihood(n int) float64 {
-	w := float64(m.newest+1)/float64(max(1, n)) + 0.3*float64(min(m.times, 5))
-	if m.said {
-		w++
-	}
-	return w / math.Sqrt(float64(len(m.id)+6))
 }
 
 // identifiersWithin returns as many of ids, from the first on, as fit into
@@ -139,22 +97,6 @@ func identifiersWithin(ids []string, limit int, count func(string) int) []string
 	return ids[:low]
 }
 
-// eachName calls yield with the names of a message that can be listed: arguments are
-// decoded, and the names of tools and of their parameters are left out, because the
-// definitions of the tools have them.
-func eachName(m chat.Message, yield func(id string)) {
-	each := func(text string) {
-		eachIdent(text, func(start, end int) {
-			if name := listedName(text, start, end); name != "" {
-				yield(name)
-			}
-		})
-	}
-	for _, p := range m.Parts {
-		eachText(p, func(_, text string) { each(text) })
-	}
-}
-
 // eachText calls yield with the texts of a part: its text, or the decoded string
 // arguments of a call, with their keys.
 func eachText(p chat.Part, yield func(key, text string)) {
@@ -172,19 +114,24 @@ func eachText(p chat.Part, yield func(key, text string)) {
 	}
 }
 
-// listedName returns the identifier text[start:end] as a list shows it, or "" if it
-// is a part of a URL or of an escape, or a word of prose.
-func listedName(text string, start, end int) string {
-	before := text[:start]
-	if escaped(before) || inURL(before) {
-		return ""
-	}
-	name := strings.TrimRight(text[start:end], ".-")
-	name = strings.TrimLeft(name, "-")
-	if len(name) < 4 || !strings.ContainsFunc(name, isNameMark) && !camelOrLong(name) {
-		return ""
-	}
-	return name
+// isListable reports whether a name can be in a list: GitHub is a word of prose.
+func isListable(name string) bool {
+	return strings.ContainsFunc(name, isNameMark) || camelOrLong(name)
+}
+
+// eachListedName calls yield with the names of a line, without parts of URLs and of
+// escapes.
+func eachListedName(line string, yield func(name string)) {
+	links := strings.Contains(line, ":/")
+	eachIdent(line, func(start, end int) {
+		if start > 0 && line[start-1] == '\\' && escaped(line[:start]) || links && inURL(line[:start]) {
+			return
+		}
+		name := strings.TrimRight(line[start:end], ".-")
+		if name = strings.TrimLeft(name, "-"); len(name) >= 4 {
+			yield(name)
+		}
+	})
 }
 
 // escaped reports whether text ends in an odd number of backslashes: what follows

@@ -2,62 +2,68 @@ package files
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 	"strings"
-
-	"github.com/tiercompact/tiercompact/chat"
 )
 
 const (
-	shortestNameLine = 12  // bytes
-	longestNameLine  = 240 // bytes
-	linesOfName      = 3   // newest lines of a name that are compared
+	minNameLine  = 8   // bytes
+	maxNameLine  = 240 // bytes
+	minLineWords = 3   // of a line that says something about its names
+	linesOfName  = 4   // newest lines of a name that are compared
+	maxLinePaths = 3   // a line with more paths is a list of them
+	maxListNames = 4   // a line of a summary or an outline with more names is a list
+	pathBefore   = 16  // bytes of a line that are shown before a path in it
+	pathAfter    = 24  // and after it
 )
 
 // A nameLine is a line that says something about names.
 type nameLine struct {
-	text   string
-	names  []int // in the list of wanted names
-	tokens int
-	order  int     // from the newest line
-	gain   float64 // for its tokens, at most
+	text  string
+	names []int32 // in Names.found
+	order int     // from the newest line
+	gain  float64 // for its tokens, at most
 }
 
-// LinesOf returns lines of messages that hold names, the most wanted first in names,
-// in at most maxTokens: each line for names that no other line has. A line that a later edit
-// replaced is left out. The lines are in the order of the conversation.
-func LinesOf(messages []chat.Message, names []string, maxTokens int, count func(string) int) []string {
-	if maxTokens <= 0 || len(names) == 0 {
-		return nil
+// Lines returns lines of the removed messages, in at most maxTokens, for names that
+// remain nowhere in their place: on a line that says something about them. Each line
+// has a name that no other line has; those with the most wanted names for their length
+// come first. A line that a later edit replaced is left out, and a path in a long line is
+// shown with the words beside it. The lines are in the order of the conversation.
+func (n *Names) Lines(maxTokens int, count func(string) int) []string {
+	queue := n.candidateLines()
+	worth, done := make([]float64, len(n.found)), make([]bool, len(n.found))
+	for k := range n.found {
+		worth[k] = n.found[k].reuseLikelihood(n.messages)
 	}
-	queue := linesWithNames(messages, names)
-	done := make([]bool, len(names))
 	gain := func(l *nameLine) float64 {
 		sum := 0.0
-		for _, n := range l.names {
-			if !done[n] {
-				sum += 1 - float64(n)/float64(2*len(names))
+		for _, k := range l.names {
+			if !done[k] {
+				sum += worth[k]
 			}
 		}
-		return sum / float64(l.tokens)
+		return sum / float64(len(l.text)+lineCost)
 	}
 	for _, l := range queue {
-		l.tokens = count(l.text) + 1
 		l.gain = gain(l)
 	}
 	heap.Init(&queue)
 	var taken []*nameLine
-	for len(queue) > 0 {
+	for len(queue) > 0 && maxTokens >= leastLineTokens {
 		l := queue[0]
 		if now := gain(l); now != l.gain && now > 0 {
 			l.gain = now
 			heap.Fix(&queue, 0)
 			continue
-		} else if now > 0 && l.tokens <= maxTokens {
-			maxTokens -= l.tokens
-			taken = append(taken, l)
-			for _, n := range l.names {
-				done[n] = true
+		} else if now > 0 {
+			if size := count(l.text) + 1; size <= maxTokens {
+				maxTokens -= size
+				taken = append(taken, l)
+				for _, k := range l.names {
+					done[k] = true
+				}
 			}
 		}
 		heap.Pop(&queue)
@@ -70,55 +76,96 @@ func LinesOf(messages []chat.Message, names []string, maxTokens int, count func(
 	return out
 }
 
-// linesWithNames returns the newest lines of each name.
-func linesWithNames(messages []chat.Message, names []string) nameLineQueue {
-	wanted, seen := make(map[string]int, len(names)), make([]int, len(names))
-	for i, n := range names {
-		wanted[n] = i
-	}
-	var out nameLineQueue
-	known, replaced := make(map[string]bool), make(map[string]bool)
-	addLine := func(text string) {
-		line := strings.TrimSpace(text)
-		if len(line) < shortestNameLine || len(line) > longestNameLine || known[line] || replaced[line] ||
-			strings.HasPrefix(line, "#") || strings.HasPrefix(line, "[") || len(strings.Fields(line)) < 2 {
-			return
+const (
+	lineCost        = 4 // bytes, about: the line feed
+	leastLineTokens = 4
+)
+
+// candidateLines returns the lines of names that are not in their place, the newest
+// first, and each path in a long line with what is beside it.
+func (n *Names) candidateLines() (queue nameLineQueue) {
+	seen := make([]uint8, len(n.found))
+	for order := range n.lines {
+		l := &n.lines[order]
+		names := n.wantedOf(l, seen)
+		if len(names) == 0 {
+			continue
 		}
-		known[line] = true
-		l := &nameLine{text: line, order: len(out)}
-		eachIdent(line, func(start, end int) {
-			n, ok := wanted[listedName(line, start, end)]
-			if ok && seen[n] < linesOfName && !slices.Contains(l.names, n) {
-				seen[n]++
-				l.names = append(l.names, n)
+		if len(l.text) <= maxNameLine {
+			queue = append(queue, &nameLine{text: l.text, names: names, order: order})
+		}
+		if len(l.text) > 2*(pathBefore+pathAfter) {
+			for _, k := range names {
+				if id := n.found[k].id; isPathName(id) {
+					queue = append(queue, &nameLine{text: partAround(l.text, id), names: []int32{k}, order: order})
+				}
 			}
-		})
-		if len(l.names) > 0 {
-			out = append(out, l)
 		}
 	}
-	for i := len(messages) - 1; i >= 0; i-- {
-		for k := len(messages[i].Parts) - 1; k >= 0; k-- {
-			p := messages[i].Parts[k]
-			eachText(p, func(key, text string) {
-				if !isReplacedText(key) {
-					for line := range strings.SplitSeq(text, "\n") {
-						addLine(line)
-					}
-				}
-			})
-			eachText(p, func(key, text string) {
-				if isReplacedText(key) {
-					for line := range strings.SplitSeq(text, "\n") {
-						if line = strings.TrimSpace(line); !known[line] {
-							replaced[line] = true
-						}
-					}
-				}
-			})
+	return queue
+}
+
+// wantedOf returns the names of a line that are not in their place, without those that
+// enough newer lines have.
+func (n *Names) wantedOf(l *namedLine, seen []uint8) (names []int32) {
+	paths := 0
+	for _, k := range n.placed[l.first:l.end] {
+		if isPathName(n.found[k].id) {
+			paths++
 		}
 	}
-	return out
+	for _, k := range n.placed[l.first:l.end] {
+		if n.inPlace[k] || n.hidden[k] || seen[k] >= linesOfName || paths > maxLinePaths && isPathName(n.found[k].id) {
+			continue
+		}
+		seen[k]++
+		names = append(names, k)
+	}
+	return names
+}
+
+// partAround returns the part of a line around a name in it.
+func partAround(line, name string) string {
+	at := strings.Index(line, name)
+	if at < 0 {
+		return line
+	}
+	from, to := max(0, at-pathBefore), min(len(line), at+len(name)+pathAfter)
+	head, tail := line[from:at], line[at+len(name):to]
+	if i := strings.IndexByte(head, ' '); from > 0 {
+		head = "…" + head[i+1:]
+		if i < 0 {
+			head = "…"
+		}
+	}
+	if i := strings.LastIndexByte(tail, ' '); to < len(line) {
+		tail = tail[:max(0, i)] + "…"
+	}
+	return head + name + tail
+}
+
+// isPathName reports whether a name is that of a file.
+func isPathName(name string) bool {
+	if strings.IndexByte(name, '/') >= 0 {
+		return true
+	}
+	dot := strings.LastIndexByte(name, '.')
+	return dot > 0 && isFileExtension(name[dot+1:])
+}
+
+// saysMore reports whether a line has the words of more than a bare name.
+func saysMore(line string) bool {
+	words, inside := 0, false
+	for i := 0; i < len(line); i++ {
+		now := byteClass[line[i]]&(word|wide) != 0
+		if now && !inside {
+			if words++; words >= minLineWords {
+				return true
+			}
+		}
+		inside = now
+	}
+	return false
 }
 
 // isReplacedText reports whether the argument with a key is the old text of an edit.
@@ -127,12 +174,25 @@ func isReplacedText(key string) bool {
 	return key == "old_string" || key == "oldtext" || key == "old_str" || key == "oldstring"
 }
 
+// reuseLikelihood returns how likely an identifier of one of n messages is to
+// be used again, in relation to its cost.
+func (m *mention) reuseLikelihood(n int) float64 {
+	w := float64(m.newest+1)/float64(max(1, n)) + 0.3*float64(min(m.times, 5))
+	if m.said {
+		w++
+	}
+	return w / math.Sqrt(float64(len(m.id)+6))
+}
+
 // A nameLineQueue is a heap of lines: first the most gain, then the newest.
 type nameLineQueue []*nameLine
 
 func (q nameLineQueue) Len() int { return len(q) }
 func (q nameLineQueue) Less(i, k int) bool {
-	return q[i].gain > q[k].gain || q[i].gain == q[k].gain && q[i].order < q[k].order
+	if q[i].gain != q[k].gain {
+		return q[i].gain > q[k].gain
+	}
+	return q[i].order < q[k].order || q[i].order == q[k].order && q[i].text < q[k].text
 }
 func (q nameLineQueue) Swap(i, k int) { q[i], q[k] = q[k], q[i] }
 func (q *nameLineQueue) Push(x any)   { *q = append(*q, x.(*nameLine)) }

@@ -35,12 +35,12 @@ func TestLinesOfNames(t *testing.T) {
 	messages := []chat.Message{
 		chat.NewText(chat.User, "func openStore(path string) error {\n\treturn readIndex(path, maxPages)"), edit,
 	}
-	names := []string{"openStore", "readIndex", "maxPages"}
-	got := strings.Join(LinesOf(messages, names, 1000, countBytes), "|")
+	names := NamesOf(messages, nil)
+	got := strings.Join(names.Lines(1000, countBytes), "|")
 	if want := "return readIndex(path, maxPages)|func openStore(ctx, path string) error {"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := LinesOf(messages, names, 14, countBytes); countBytes(strings.Join(got, "\n")) > 14 || len(got) != 1 {
+	if got := names.Lines(34, countBytes); countBytes(strings.Join(got, "\n")) > 34 || len(got) != 1 {
 		t.Error(got)
 	}
 }

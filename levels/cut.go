@@ -203,7 +203,7 @@ func frontSummaryEdit(v View, c Cut, summary *chat.Message, recall, why string) 
 
 // Names returns the names that c would remove from the whole conversation, at most
 // limit tokens of them, and lines that hold other ones, at most lineLimit tokens of
-// them. Names in said, the text of the summary, are left out.
-func (c Cut) Names(v View, said string, limit, lineLimit int) (names, lines []string) {
-	return v.lostNamesAndLines(v.lostMessages(c.Gone), pickMessages(v.Messages, c.Gone, false), said, limit, lineLimit)
+// them. Names in the summary are left out: in said, its text, and in its excerpts of files.
+func (c Cut) Names(v View, said, excerpts string, limit, lineLimit int) (names, lines []string) {
+	return v.lostNamesAndLines(v.lostMessages(c.Gone), pickMessages(v.Messages, c.Gone, false), said, excerpts, limit, lineLimit)
 }

@@ -233,7 +233,7 @@ func (c planCase) fold(t *testing.T, cut levels.Cut) []edit.Edit {
 	if previous != "" {
 		content += "; before: " + previous
 	}
-	if names, _ := cut.Names(c.view, content, c.number(t, "ledger"), 0); len(names) > 0 {
+	if names, _ := cut.Names(c.view, content, "", c.number(t, "ledger"), 0); len(names) > 0 {
 		content += "; names: " + strings.Join(names, " ")
 	}
 	m := protection.NewSummary(2, chat.Role(c.options["role"]), content, "")

@@ -16,13 +16,13 @@ import (
 // said, or inside another name are left out, and so are recall ids, because the
 // replacement of gone has its own.
 func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []string {
-	names, _ := v.lostNamesAndLines(gone, kept, said, limit, 0)
+	names, _ := v.lostNamesAndLines(gone, kept, said, "", limit, 0)
 	return names
 }
 
 // lostNamesAndLines also returns lines of gone, at most lineLimit tokens of them. They
 // say something about the names that would be lost; the list has only the others.
-func (v View) lostNamesAndLines(gone, kept []chat.Message, said string, limit, lineLimit int) (names, lines []string) {
+func (v View) lostNamesAndLines(gone, kept []chat.Message, said, excerpts string, limit, lineLimit int) (names, lines []string) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -38,14 +38,16 @@ func (v View) lostNamesAndLines(gone, kept []chat.Message, said string, limit, l
 			ours[id] = true
 		}
 	}
-	gone = v.withoutSecrets(gone)
-	const plenty = 8 // most names are inside another or remain in kept
-	names = files.LedgerOf(gone, kept, plenty*(limit+lineLimit), v.Count)
-	names = slices.DeleteFunc(names, func(n string) bool { return ours[n] })
-	names = unsaidNames(names, kept, said)
-	if lines = files.LinesOf(gone, names, lineLimit, v.Count); len(lines) > 0 {
-		names = unsaidNames(names, nil, strings.Join(lines, "\n"))
+	lost := files.NamesOf(v.withoutSecrets(gone), kept)
+	lost.Hide(ours)
+	if lineLimit > 0 {
+		lost.MarkShown(said, false)
+		lost.MarkShown(excerpts, true)
+		lines = lost.Lines(lineLimit, v.Count)
 	}
+	const plenty = 8 // most names are inside another or remain in kept
+	said = strings.Join(append([]string{said, excerpts}, lines...), "\n")
+	names = unsaidNames(lost.List(plenty*(limit+lineLimit), v.Count), kept, said)
 	return v.limitNames(names, limit), lines
 }
 

@@ -151,7 +151,10 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	secret := func(text string) bool { return clean(text) != text }
 	limit := w.namesBeside(v, said)
 	listed := min(limit, v.Window*namesPercent/100)
-	names, lines := all.Names(original, said+"\n"+files, listed, limit-listed-headings)
+	if limit > listed {
+		listed = min(listed, limit/5)
+	}
+	names, lines := all.Names(original, said, files, listed, limit-listed-headings)
 	names, lines = slices.DeleteFunc(names, secret), slices.DeleteFunc(lines, secret)
 	if len(lines) > 0 {
 		w.Max -= v.Count(summarize.WithLines("", lines)) + 1
