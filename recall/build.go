@@ -102,6 +102,13 @@ func (b *builder) addStep(s archive.Step, damaged bool) {
 }
 
 func (b *builder) addMessage(m chat.Message, at message, calls map[string]callInfo) {
+	for i, piece := range piecesOf(m) {
+		at.piece = int32(i)
+		b.addPiece(piece, at, calls)
+	}
+}
+
+func (b *builder) addPiece(m chat.Message, at message, calls map[string]callInfo) {
 	text := textOf(m)
 	at.hash = hashOfText(m.Role, text)
 	spans := passagesOf(text)

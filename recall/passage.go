@@ -124,6 +124,28 @@ func textOf(m chat.Message) string {
 	return strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
 }
 
+// piecesOf returns a message in pieces: each call or result after the first begins one,
+// because it has a title and a file of its own.
+func piecesOf(m chat.Message) []chat.Message {
+	var pieces []chat.Message
+	first, tools := 0, 0
+	for i, p := range m.Parts {
+		switch p.Kind {
+		case chat.Call, chat.ServerCall, chat.Result:
+			if tools++; tools > 1 {
+				pieces = append(pieces, partsOf(m, first, i))
+				first = i
+			}
+		}
+	}
+	return append(pieces, partsOf(m, first, len(m.Parts)))
+}
+
+func partsOf(m chat.Message, from, to int) chat.Message {
+	m.Parts = m.Parts[from:to:to]
+	return m
+}
+
 // callText returns a call with the values of its arguments as they are, not as JSON.
 func callText(p chat.Part) string {
 	var b strings.Builder

@@ -47,7 +47,7 @@ func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {
 	for k, seg := range s.segments {
 		for at, d := range seg.docs {
 			m := &seg.messages[d.message]
-			keys[s.base[k]+int32(at)] = uint64(s.owner[k])<<56 | uint64(uint32(m.number))<<24 | uint64(min(d.part, 1<<24-1))
+			keys[s.base[k]+int32(at)] = uint64(s.owner[k])<<56 | uint64(uint32(m.number))<<24 | uint64(min(m.piece, 1<<8-1))<<16 | uint64(min(d.part, 1<<16-1))
 		}
 	}
 	sorted := true

@@ -41,6 +41,7 @@ type stepRef struct {
 type message struct {
 	number             int32 // in the session, from 1
 	step, entry, place int32 // where the archive has it; step and entry are indices
+	piece              int32 // of the message, see piecesOf
 	tool, file, args   int32 // in words; 0 is ""
 	hash               uint32
 	role               uint8
@@ -96,6 +97,7 @@ func encodeSegment(s *segment, words []string, next func() (posting, bool)) []by
 		b = binary.AppendVarint(b, int64(m.step-last.step))
 		put(int(m.entry))
 		b = binary.AppendVarint(b, int64(m.place-last.place))
+		put(int(m.piece))
 		put(int(m.role)<<1 | flag(m.failed))
 		put(int(m.tool))
 		put(int(m.file))
@@ -263,7 +265,7 @@ func decodeSegment(b []byte) (s *segment, err error) {
 	s.messages, s.docs = make([]message, 0, count), make([]doc, 0, count)
 	var last message
 	for i := range count {
-		m := message{number: last.number + int32(r.int()), step: last.step + int32(r.int()), entry: int32(r.uint()), place: last.place + int32(r.int())}
+		m := message{number: last.number + int32(r.int()), step: last.step + int32(r.int()), entry: int32(r.uint()), place: last.place + int32(r.int()), piece: int32(r.uint())}
 		role := r.uint()
 		m.role, m.failed = uint8(role>>1), role&1 == 1
 		m.tool, m.file, m.args = int32(r.uint()), int32(r.uint()), int32(r.uint())
