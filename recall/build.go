@@ -125,7 +125,7 @@ func (b *builder) addPiece(m chat.Message, at message, calls map[string]callInfo
 		for hash, count := range terms.Counts() {
 			b.postings = append(b.postings, posting{hash, n, int32(count)})
 		}
-		b.s.docs = append(b.s.docs, doc{int32(len(b.s.messages)), int32(part), int32(terms.Length())})
+		b.s.docs = append(b.s.docs, doc{int32(len(b.s.messages)), int32(part), int32(terms.Length()), sp.old})
 	}
 	b.s.messages = append(b.s.messages, at)
 }
@@ -133,6 +133,9 @@ func (b *builder) addPiece(m chat.Message, at message, calls map[string]callInfo
 // indexedText returns the text of a passage with what a part of a file or the result of a
 // command does not say itself: which file, twice, and which command.
 func indexedText(role chat.Role, c callInfo, text string) string {
+	if c.tool != "" {
+		text += definitionTerms(text)
+	}
 	base := path.Base(strings.ReplaceAll(c.file, "\\", "/"))
 	switch {
 	case c.file != "":

@@ -29,6 +29,9 @@ type index struct {
 	cached   *snapshot // of this session alone
 	texts    map[*message]string
 	textSize int
+
+	context     string // of the newest step, see newestContext
+	contextStep int
 }
 
 const (

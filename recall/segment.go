@@ -50,7 +50,10 @@ type message struct {
 }
 
 // A doc is a passage.
-type doc struct{ message, part, length int32 }
+type doc struct {
+	message, part, length int32
+	old                   bool // an edit replaced the text
+}
 
 // A skip is where the postings of skipEvery terms begin.
 type skip struct{ hash, at uint32 }
@@ -105,7 +108,7 @@ func encodeSegment(s *segment, words []string, next func() (posting, bool)) []by
 		b = binary.LittleEndian.AppendUint32(b, m.hash)
 		put(int(m.passages))
 		for _, d := range s.docs[m.firstDoc : m.firstDoc+m.passages] {
-			put(int(d.length))
+			put(int(d.length)<<1 | flag(d.old))
 		}
 		last = m
 	}
@@ -192,6 +195,27 @@ func (s *segment) find(hash uint32, each func(doc, count int)) {
 	}
 }
 
+// postingBytes returns the size of the postings of a term, about one byte a passage.
+func (s *segment) postingBytes(hash uint32) int {
+	k, found := slices.BinarySearchFunc(s.skips, hash, func(k skip, h uint32) int { return cmp.Compare(k.hash, h) })
+	if !found {
+		k--
+	}
+	if k < 0 {
+		return 0
+	}
+	c := cursor{rest: s.postings[s.skips[k].at:], hash: s.skips[k].hash}
+	for range skipEvery {
+		if !c.nextTerm() || c.hash >= hash {
+			break
+		}
+	}
+	if c.hash != hash {
+		return 0
+	}
+	return len(c.list)
+}
+
 // A cursor goes through postings.
 type cursor struct {
 	rest, list []byte
@@ -274,7 +298,8 @@ func decodeSegment(b []byte) (s *segment, err error) {
 		}
 		m.firstDoc, m.passages = int32(len(s.docs)), int32(r.count())
 		for part := range m.passages {
-			s.docs = append(s.docs, doc{int32(i), part, int32(r.uint())})
+			n := r.uint()
+			s.docs = append(s.docs, doc{int32(i), part, int32(n >> 1), n&1 == 1})
 		}
 		if m.step < 0 || int(m.step) >= len(s.steps) || int(m.entry) >= len(s.steps[m.step].entries) || m.entry < 0 || int(m.role) >= len(roles) {
 			r.bad = true
