@@ -13,6 +13,9 @@ import (
 const (
 	contextMessages = 6
 	contextBytes    = 2000 // of one message
+	// mostFrequent is how many passages may have a word of it, if that is not less than
+	// an eighth of them.
+	mostFrequent = 2000
 )
 
 // ContextOf returns what a conversation is about now, for [Query].Context: the newest
@@ -60,7 +63,7 @@ func (s *IndexedStore) newestContext(ctx context.Context, x *index) string {
 }
 
 // contextScores returns how well each passage matches a context, from 0 to 1. Words that
-// many passages have say little, and cost most: they are left out.
+// very many passages have say little, and cost most: they are left out.
 func (s *snapshot) contextScores(text string) []float64 {
 	if text == "" {
 		return nil
@@ -68,7 +71,7 @@ func (s *snapshot) contextScores(text string) []float64 {
 	corpus := s.corpus()
 	find := corpus.Find
 	corpus.Find = func(hash uint32, each func(doc, count int)) {
-		if s.frequency(hash) <= max(20, len(s.lengths)/8) {
+		if s.frequency(hash) <= max(mostFrequent, len(s.lengths)/8) {
 			find(hash, each)
 		}
 	}
