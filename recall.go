@@ -270,6 +270,9 @@ func (s *Session) SearchBy(ctx context.Context, q recall.Query) (recall.Result, 
 	if q.Count == nil {
 		q.Count = s.cfg.countText
 	}
+	if q.Context == "" {
+		q.Context = recall.ContextOf(s.Messages())
+	}
 	r, err := recall.Indexed(s.cfg.Archive, "").Search(ctx, []string{s.id}, q)
 	return r, s.cfg.redactError(err)
 }

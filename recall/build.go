@@ -102,6 +102,13 @@ func (b *builder) addStep(s archive.Step, damaged bool) {
 }
 
 func (b *builder) addMessage(m chat.Message, at message, calls map[string]callInfo) {
+	for i, piece := range piecesOf(m) {
+		at.piece = int32(i)
+		b.addPiece(piece, at, calls)
+	}
+}
+
+func (b *builder) addPiece(m chat.Message, at message, calls map[string]callInfo) {
 	text := textOf(m)
 	at.hash = hashOfText(m.Role, text)
 	spans := passagesOf(text)
@@ -118,7 +125,7 @@ func (b *builder) addMessage(m chat.Message, at message, calls map[string]callIn
 		for hash, count := range terms.Counts() {
 			b.postings = append(b.postings, posting{hash, n, int32(count)})
 		}
-		b.s.docs = append(b.s.docs, doc{int32(len(b.s.messages)), int32(part), int32(terms.Length())})
+		b.s.docs = append(b.s.docs, doc{int32(len(b.s.messages)), int32(part), int32(terms.Length()), sp.old})
 	}
 	b.s.messages = append(b.s.messages, at)
 }
@@ -126,6 +133,9 @@ func (b *builder) addMessage(m chat.Message, at message, calls map[string]callIn
 // indexedText returns the text of a passage with what a part of a file or the result of a
 // command does not say itself: which file, twice, and which command.
 func indexedText(role chat.Role, c callInfo, text string) string {
+	if c.tool != "" {
+		text += definitionTerms(text)
+	}
 	base := path.Base(strings.ReplaceAll(c.file, "\\", "/"))
 	switch {
 	case c.file != "":

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +21,10 @@ type filler struct {
 	termWeights map[uint32]int
 	left        int
 	hits        []Hit
-	shown       map[string]bool
-	before      *Hit // the hit before, in print
+	shown       map[string]bool   // passages
+	lines       map[string]bool   // lines of shown passages of code
+	groups      map[hitPlace]bool // messages with a heading
+	before      *Hit              // the hit before
 	damage      error
 }
 
@@ -37,10 +38,8 @@ func (q Query) count(text string) int {
 // fill adds the best passages that fit, the best first, none twice. Reading a passage
 // costs much more than ranking it, so few are read at a time, and none that is too long.
 func (f *filler) fill(ctx context.Context, all []ranked) error {
-	misses, mostMisses := 0, 40
-	if f.code {
-		mostMisses = 8
-	}
+	misses := 0
+	const mostMisses = 40
 	for step := 6; len(all) > 0 && misses < mostMisses && f.left >= 12; step = min(96, 2*step) {
 		var next []ranked
 		for len(all) > 0 && len(next) < step {
@@ -93,8 +92,10 @@ func (f *filler) add(ctx context.Context, h Hit, r ranked) bool {
 	if n := f.query.Neighbours; n > 0 {
 		h.Before, h.After = f.around(ctx, r.at-n, r.at, h), f.around(ctx, r.at+1, r.at+1+n, h)
 	}
-	text := h.block(f.before)
-	n := f.query.count(text)
+	if f.repeats(h) {
+		return false
+	}
+	n := f.cost(&h)
 	if n > f.left {
 		if len(f.hits) > 0 && n < f.query.limit()/3 {
 			return false // a shorter one may fit
@@ -104,10 +105,59 @@ func (f *filler) add(ctx context.Context, h Hit, r ranked) bool {
 		}
 	}
 	f.shown[key] = true
+	f.showLines(h)
+	f.groups[h.place()] = true
 	f.left -= n
 	f.hits = append(f.hits, h)
 	f.before = &f.hits[len(f.hits)-1]
 	return true
+}
+
+// cost returns the tokens that h adds to the printed text.
+func (f *filler) cost(h *Hit) int {
+	var b strings.Builder
+	if f.groups[h.place()] && !h.isShort() {
+		b.WriteString(h.heading(true, h.To) + h.Text + "\n")
+	} else {
+		printedGroup{h}.print(&b, f.before)
+	}
+	return f.query.count(b.String())
+}
+
+// trim drops the last hits while the printed text is too long: the costs of its parts
+// are not exactly its own.
+func (f *filler) trim() {
+	for len(f.hits) > 1 && f.query.count(Result{Hits: f.hits}.Text()) > f.query.limit() {
+		f.hits = f.hits[:len(f.hits)-1]
+	}
+}
+
+// leastLine is the size of a line that says something.
+const leastLine = 12
+
+// repeats reports whether the shown passages have all lines of h.
+func (f *filler) repeats(h Hit) bool {
+	if !f.code || h.Tool == "" {
+		return false
+	}
+	all, known := 0, 0
+	for line := range strings.SplitSeq(h.Text, "\n") {
+		if line = strings.TrimSpace(line); len(line) >= leastLine {
+			all++
+			if f.lines[line] {
+				known++
+			}
+		}
+	}
+	return all > 0 && known == all
+}
+
+func (f *filler) showLines(h Hit) {
+	for line := range strings.SplitSeq(h.Text, "\n") {
+		if line = strings.TrimSpace(line); len(line) >= leastLine {
+			f.lines[line] = true
+		}
+	}
 }
 
 func (q Query) limit() int { return cmp.Or(max(0, q.Tokens), DefaultTokens) }
@@ -124,7 +174,7 @@ func (f *filler) cut(h Hit) (Hit, int) {
 		c := whole
 		c.Text, c.Cut, c.From, c.To = strings.Join(lines[first:last+1], "\n"), true, from+first, from+last
 		c.Title = c.title()
-		return c, f.query.count(c.block(f.before))
+		return c, f.cost(&c)
 	}
 	first, last := best, best
 	out, n := try(first, last)
@@ -191,60 +241,4 @@ func (f *filler) around(ctx context.Context, from, to int, h Hit) (out []Hit) {
 		}
 	}
 	return out
-}
-
-// Text returns the hits as they are printed: the best first, a short message on a line.
-func (r Result) Text() string {
-	var b strings.Builder
-	var before *Hit
-	for i := range r.Hits {
-		b.WriteString(r.Hits[i].block(before))
-		before = &r.Hits[i]
-	}
-	return b.String()
-}
-
-// block returns a hit as it is printed after another.
-func (h *Hit) block(before *Hit) string {
-	var b strings.Builder
-	short := h.isShort()
-	where := ""
-	if before == nil || before.ID != h.ID || before.Session != h.Session {
-		where = "recall " + h.ID
-		if before == nil || before.Session != h.Session {
-			where += fmt.Sprintf(" (session %s, %s)", oneLine(h.Session), h.Time.Format(time.DateOnly))
-		}
-	}
-	if where != "" && (short || before == nil) {
-		fmt.Fprintf(&b, "%s:\n", where)
-		where = ""
-	}
-	for i := range h.Before {
-		fmt.Fprintf(&b, "before it, %s\n", h.Before[i].line())
-	}
-	switch {
-	case short:
-		fmt.Fprintf(&b, "%s\n", h.line())
-	case where != "":
-		fmt.Fprintf(&b, "== %s, %s\n%s\n", h.Title, where, h.Text)
-	default:
-		fmt.Fprintf(&b, "== %s\n%s\n", h.Title, h.Text)
-	}
-	for i := range h.After {
-		fmt.Fprintf(&b, "after it, %s\n", h.After[i].line())
-	}
-	return b.String()
-}
-
-// isShort reports whether a hit is printed on one line.
-func (h *Hit) isShort() bool {
-	return h.Tool == "" && h.Parts == 1 && !strings.Contains(h.Text, "\n") && len(h.Text) <= 1000
-}
-
-// line returns a hit on one line.
-func (h *Hit) line() string {
-	if h.Tool != "" || strings.Contains(h.Text, "\n") {
-		return h.Title + ": " + clipped(oneLine(h.Text), 160)
-	}
-	return fmt.Sprintf("%d %s: %s", h.Message, h.Role, h.Text)
 }

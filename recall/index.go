@@ -29,10 +29,13 @@ type index struct {
 	cached   *snapshot // of this session alone
 	texts    map[*message]string
 	textSize int
+
+	context     string // of the newest step, see newestContext
+	contextStep int
 }
 
 const (
-	fileMark  = "tiercompact recall index 1\n"
+	fileMark  = "tiercompact recall index 2\n"
 	blockHead = 8 // length and checksum
 )
 
@@ -321,7 +324,11 @@ func texts(ctx context.Context, r *archive.RemovedReader, places []place) ([]str
 			}
 			continue
 		}
-		text := textOf(*m)
+		pieces, piece := piecesOf(*m), int(places[i].msg.piece)
+		if piece >= len(pieces) {
+			return nil, errStale
+		}
+		text := textOf(pieces[piece])
 		if hashOfText(m.Role, text) != places[i].msg.hash || m.Role != roles[places[i].msg.role] {
 			return nil, errStale
 		}

@@ -18,21 +18,48 @@ const (
 )
 
 // A span is a part of a text.
-type span struct{ start, end int }
+type span struct {
+	start, end int
+	old        bool // an edit replaced it
+}
 
 // passagesOf returns the passages of a text: all of a short one; of a longer one its
-// functions, hunks, paragraphs or pages.
+// functions, hunks, paragraphs or pages. The old and the new text of an edit are passages
+// of their own.
 func passagesOf(text string) []span {
 	var out []span
-	for start := 0; start < len(text); {
-		end := len(text)
-		if end-start > longest {
-			end = start + passageEnd(text[start:])
+	for _, part := range editParts(text) {
+		for start := part.start; start < part.end; {
+			end := part.end
+			if end-start > longest {
+				end = start + passageEnd(text[start:part.end])
+			}
+			out = append(out, span{start, end, part.old})
+			start = end
 		}
-		out = append(out, span{start, end})
-		start = end
 	}
 	return out
+}
+
+// editKey finds where a call names the old or the new text of an edit, in the form of
+// callText.
+var editKey = regexp.MustCompile(`(?m)^(?:(old_?(?:string|text|str|content))|new_?(?:string|text|str|content)):(?:\n| )`)
+
+// editParts returns a text in parts: what is before an edit, its old text, its new text.
+func editParts(text string) []span {
+	keys := [][]int(nil)
+	if strings.Contains(text, "\nold") {
+		keys = editKey.FindAllStringSubmatchIndex(strings.ToLower(text), -1)
+	}
+	var parts []span
+	start, old := 0, false
+	for _, k := range keys {
+		if k[0] > start {
+			parts = append(parts, span{start, k[0], old})
+		}
+		start, old = k[0], k[2] >= 0
+	}
+	return append(parts, span{start, len(text), old})
 }
 
 // passageEnd returns where the first passage of a long text ends: before a line that
@@ -94,6 +121,19 @@ func withoutNumber(line string) string {
 	return line
 }
 
+// withoutNumbers returns lines of a file without their numbers, if each line has one.
+func withoutNumbers(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		at := numbered.FindStringIndex(line)
+		if at == nil {
+			return text
+		}
+		lines[i] = line[at[1]:]
+	}
+	return strings.Join(lines, "\n")
+}
+
 // beginsSection reports whether a line begins a function, a hunk or a section.
 func beginsSection(line string, afterBlank bool) bool {
 	if line == "" || line[0] == ' ' || line[0] == '\t' {
@@ -122,6 +162,28 @@ func textOf(m chat.Message) string {
 		}
 	}
 	return strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
+}
+
+// piecesOf returns a message in pieces: each call or result after the first begins one,
+// because it has a title and a file of its own.
+func piecesOf(m chat.Message) []chat.Message {
+	var pieces []chat.Message
+	first, tools := 0, 0
+	for i, p := range m.Parts {
+		switch p.Kind {
+		case chat.Call, chat.ServerCall, chat.Result:
+			if tools++; tools > 1 {
+				pieces = append(pieces, partsOf(m, first, i))
+				first = i
+			}
+		}
+	}
+	return append(pieces, partsOf(m, first, len(m.Parts)))
+}
+
+func partsOf(m chat.Message, from, to int) chat.Message {
+	m.Parts = m.Parts[from:to:to]
+	return m
 }
 
 // callText returns a call with the values of its arguments as they are, not as JSON.

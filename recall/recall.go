@@ -28,6 +28,10 @@ type Query struct {
 	Tool  string    // name of the tool that was called, in any case
 	Since time.Time // removed at this time or later
 
+	// Context is what the conversation is about now; of passages that match Text equally,
+	// those that match it too are first.
+	Context string
+
 	Tokens     int              // maximum of the printed answer; 0: DefaultTokens
 	Count      func(string) int // tokens of a text; nil: a token has 3 bytes
 	Most       int              // maximum of hits; 0: as many as fit
@@ -67,6 +71,9 @@ type Hit struct {
 	Matches []Line    `json:"matches"`       // the lines with most words of the query
 	Before  []Hit     `json:"before,omitempty"`
 	After   []Hit     `json:"after,omitempty"`
+
+	msg   *message
+	blank int // empty lines after Text
 }
 
 // A Line is a line of a message, or of the file that it shows.

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/embed"
@@ -23,6 +24,8 @@ type snapshot struct {
 	lengths  []int32
 	order    []int32 // passages, in the order of the conversations
 	code     bool    // messages of tools are among them
+
+	table func() *fileTable // made by the first search of code
 }
 
 func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {
@@ -47,7 +50,7 @@ func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {
 	for k, seg := range s.segments {
 		for at, d := range seg.docs {
 			m := &seg.messages[d.message]
-			keys[s.base[k]+int32(at)] = uint64(s.owner[k])<<56 | uint64(uint32(m.number))<<24 | uint64(min(d.part, 1<<24-1))
+			keys[s.base[k]+int32(at)] = uint64(s.owner[k])<<56 | uint64(uint32(m.number))<<24 | uint64(min(m.piece, 1<<8-1))<<16 | uint64(min(d.part, 1<<16-1))
 		}
 	}
 	sorted := true
@@ -58,6 +61,7 @@ func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {
 	if !sorted {
 		slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 	}
+	s.table = sync.OnceValue(s.newFileTable)
 	return s
 }
 
@@ -101,15 +105,14 @@ type ranked struct {
 }
 
 // rank returns the passages that match q, the best first; with cosines, in the order of
-// passages, all passages match.
-func (s *snapshot) rank(q Query, words string, cosines []float64) []ranked {
-	lex := s.corpus().Match(embed.TermsOfText(words))
-	ordered, cos := make([]float64, len(lex)), []float64(nil)
+// passages, all passages match. lexical has the scores of words; code may be nil.
+func (s *snapshot) rank(q Query, words string, lexical, cosines []float64, code *codeRanking) []ranked {
+	ordered, cos := make([]float64, len(lexical)), []float64(nil)
 	for i, d := range s.order {
-		ordered[i] = lex[d]
+		ordered[i] = lexical[d]
 	}
 	if cosines != nil {
-		cos = make([]float64, len(lex))
+		cos = make([]float64, len(lexical))
 		for i, d := range s.order {
 			cos[i] = cosines[d]
 		}
@@ -119,6 +122,9 @@ func (s *snapshot) rank(q Query, words string, cosines []float64) []ranked {
 		w = CodeWeights()
 	}
 	scores := embed.Fuse(cos, ordered, w)
+	if code != nil {
+		code.scores(scores)
+	}
 	all := cosines != nil || strings.TrimSpace(words) == ""
 	near := func(i int) bool { return i >= 0 && i < len(ordered) && ordered[i] > 0 }
 	out := make([]ranked, 0, len(scores)/4)
@@ -129,6 +135,34 @@ func (s *snapshot) rank(q Query, words string, cosines []float64) []ranked {
 		}
 	}
 	return out
+}
+
+// mostMentioning is the number of passages in which names of files are looked for.
+const mostMentioning = 4
+
+// codeRanking returns what is known of files for a query of a coding session.
+func (s *snapshot) codeRanking(ctx context.Context, store *readers, q Query, words string, lexical, cosines []float64) (*codeRanking, error) {
+	c := &codeRanking{snapshot: s, table: s.table(), query: words, lexical: lexical, defines: s.definesOf(words)}
+	if !announcesWork(words) {
+		return c, nil
+	}
+	c.context = s.contextScores(q.Context)
+	first := sortRanked(s.rank(Query{}, words, lexical, cosines, nil))
+	docs := make([]int32, 0, mostMentioning)
+	for _, r := range first[:min(mostMentioning, len(first))] {
+		docs = append(docs, r.doc)
+	}
+	texts, err := s.read(ctx, store, docs)
+	c.mentioned = make(map[string]bool)
+	for _, text := range texts {
+		for _, p := range pathLike.FindAllString(text, -1) {
+			c.mentioned[path.Base(p)] = true
+		}
+	}
+	if errors.Is(err, archive.ErrDamaged) {
+		err = nil // the passages that are shown report it
+	}
+	return c, err
 }
 
 // passes reports whether a passage passes the filters.
@@ -399,38 +433,17 @@ func (s *snapshot) hitOf(d int32, message string) (Hit, bool) {
 	h := Hit{
 		Session: s.indexes[owner].session, ID: p.ref().Entry, Message: int(p.msg.number), Role: roles[p.msg.role],
 		Tool: p.word(p.msg.tool), Args: p.word(p.msg.args), File: p.word(p.msg.file), Failed: p.msg.failed,
-		Part: int(p.docs[p.at].part) + 1, Parts: int(p.msg.passages), Text: strings.TrimRight(message[sp.start:sp.end], "\n"),
+		Part: int(p.docs[p.at].part) + 1, Parts: int(p.msg.passages), msg: p.msg,
 	}
+	text := message[sp.start:sp.end]
+	h.Text = strings.TrimRight(text, "\n")
+	h.blank = max(0, len(text)-len(h.Text)-1)
 	h.Time = timeOf(p.step().time)
-	h.From, _ = firstLine(message, sp)
+	from, numbered := firstLine(message, sp)
+	if h.From = from; numbered {
+		h.Text = withoutNumbers(h.Text)
+	}
 	h.To = h.From + strings.Count(h.Text, "\n")
 	h.Title = h.title()
 	return h, true
-}
-
-// title says what the message is, as in "message 34, Bash go test ./…, failed".
-func (h Hit) title() string {
-	what := string(h.Role)
-	if h.Tool != "" {
-		what = h.Tool
-		if name := cmp.Or(h.File, h.Args); name != "" {
-			what += " " + clipped(name, mostArgs)
-		}
-		if h.Role == "assistant" {
-			what = "call of " + what
-		}
-	}
-	if h.Message > 0 {
-		what = fmt.Sprintf("message %d, %s", h.Message, what)
-	}
-	if h.Failed {
-		what += ", failed"
-	}
-	if h.Parts > 1 || h.From > 1 {
-		what += fmt.Sprintf(", lines %d-%d", h.From, h.To)
-	}
-	if h.Parts > 1 {
-		what += fmt.Sprintf(", part %d of %d", h.Part, h.Parts)
-	}
-	return what
 }

@@ -41,6 +41,7 @@ type stepRef struct {
 type message struct {
 	number             int32 // in the session, from 1
 	step, entry, place int32 // where the archive has it; step and entry are indices
+	piece              int32 // of the message, see piecesOf
 	tool, file, args   int32 // in words; 0 is ""
 	hash               uint32
 	role               uint8
@@ -49,7 +50,10 @@ type message struct {
 }
 
 // A doc is a passage.
-type doc struct{ message, part, length int32 }
+type doc struct {
+	message, part, length int32
+	old                   bool // an edit replaced the text
+}
 
 // A skip is where the postings of skipEvery terms begin.
 type skip struct{ hash, at uint32 }
@@ -96,6 +100,7 @@ func encodeSegment(s *segment, words []string, next func() (posting, bool)) []by
 		b = binary.AppendVarint(b, int64(m.step-last.step))
 		put(int(m.entry))
 		b = binary.AppendVarint(b, int64(m.place-last.place))
+		put(int(m.piece))
 		put(int(m.role)<<1 | flag(m.failed))
 		put(int(m.tool))
 		put(int(m.file))
@@ -103,7 +108,7 @@ func encodeSegment(s *segment, words []string, next func() (posting, bool)) []by
 		b = binary.LittleEndian.AppendUint32(b, m.hash)
 		put(int(m.passages))
 		for _, d := range s.docs[m.firstDoc : m.firstDoc+m.passages] {
-			put(int(d.length))
+			put(int(d.length)<<1 | flag(d.old))
 		}
 		last = m
 	}
@@ -190,6 +195,27 @@ func (s *segment) find(hash uint32, each func(doc, count int)) {
 	}
 }
 
+// postingBytes returns the size of the postings of a term, about one byte a passage.
+func (s *segment) postingBytes(hash uint32) int {
+	k, found := slices.BinarySearchFunc(s.skips, hash, func(k skip, h uint32) int { return cmp.Compare(k.hash, h) })
+	if !found {
+		k--
+	}
+	if k < 0 {
+		return 0
+	}
+	c := cursor{rest: s.postings[s.skips[k].at:], hash: s.skips[k].hash}
+	for range skipEvery {
+		if !c.nextTerm() || c.hash >= hash {
+			break
+		}
+	}
+	if c.hash != hash {
+		return 0
+	}
+	return len(c.list)
+}
+
 // A cursor goes through postings.
 type cursor struct {
 	rest, list []byte
@@ -263,7 +289,7 @@ func decodeSegment(b []byte) (s *segment, err error) {
 	s.messages, s.docs = make([]message, 0, count), make([]doc, 0, count)
 	var last message
 	for i := range count {
-		m := message{number: last.number + int32(r.int()), step: last.step + int32(r.int()), entry: int32(r.uint()), place: last.place + int32(r.int())}
+		m := message{number: last.number + int32(r.int()), step: last.step + int32(r.int()), entry: int32(r.uint()), place: last.place + int32(r.int()), piece: int32(r.uint())}
 		role := r.uint()
 		m.role, m.failed = uint8(role>>1), role&1 == 1
 		m.tool, m.file, m.args = int32(r.uint()), int32(r.uint()), int32(r.uint())
@@ -272,7 +298,8 @@ func decodeSegment(b []byte) (s *segment, err error) {
 		}
 		m.firstDoc, m.passages = int32(len(s.docs)), int32(r.count())
 		for part := range m.passages {
-			s.docs = append(s.docs, doc{int32(i), part, int32(r.uint())})
+			n := r.uint()
+			s.docs = append(s.docs, doc{int32(i), part, int32(n >> 1), n&1 == 1})
 		}
 		if m.step < 0 || int(m.step) >= len(s.steps) || int(m.entry) >= len(s.steps[m.step].entries) || m.entry < 0 || int(m.role) >= len(roles) {
 			r.bad = true

@@ -187,14 +187,25 @@ func (s *IndexedStore) search(ctx context.Context, sessions []string, q Query) (
 		return r, errors.Join(ctx.Err(), err)
 	}
 	r.ByMeaning, r.Failed = cosines != nil, err
-	all := snap.rank(q, words, cosines)
+	lexical := snap.corpus().Match(embed.TermsOfText(words))
+	var code *codeRanking
+	if snap.code && strings.TrimSpace(words) != "" {
+		if q.Context == "" && len(sessions) == 1 {
+			q.Context = s.newestContext(ctx, snap.indexes[0])
+		}
+		if code, err = snap.codeRanking(ctx, read, q, words, lexical, cosines); err != nil {
+			return r, err
+		}
+	}
+	all := snap.rank(q, words, lexical, cosines, code)
 	r.Total = len(all)
 	if r.Verbatim, err = snap.promote(ctx, read, v, all); err != nil && !errors.Is(err, archive.ErrDamaged) {
 		return r, err
 	}
 	all = sortRanked(all)
-	f := filler{snapshot: snap, store: read, query: q, left: q.limit(), shown: make(map[string]bool), termWeights: termWeights(words)}
+	f := filler{snapshot: snap, store: read, query: q, left: q.limit(), shown: make(map[string]bool), lines: make(map[string]bool), groups: make(map[hitPlace]bool), termWeights: termWeights(words)}
 	err = f.fill(ctx, all)
+	f.trim()
 	r.Hits, r.Damaged = append(r.Hits, f.hits...), errors.Join(r.Damaged, f.damage)
 	return r, err
 }
