@@ -17,6 +17,8 @@ import (
 
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/openai"
+
+	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )
 
 const (
@@ -40,7 +42,7 @@ var assistantRuns = map[string]struct {
 	},
 	"opencode": {
 		command: func(string) []string { return []string{"run", "-m", "tiercompact/m", "Read all files."} },
-		files:   map[string]string{"opencode.json": `{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled","provider":{"tiercompact":{"npm":"@ai-sdk/openai-compatible","name":"tiercompact","options":{"baseURL":"ADDRESS/v1"},"models":{"m":{"name":"m"}}}}}`},
+		files:   map[string]string{"opencode.json": `{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled","provider":{"tiercompact":{"npm":"@ai-sdk/openai-compatible","name":"tiercompact","options":{"baseURL":"ADDRESS/v1"},"models":{"m":{"name":"m","limit":LIMIT}}}}}`},
 	},
 	"codex": {
 		command: func(address string) []string {
@@ -76,7 +78,7 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 				}
 			}
 			m.work = work
-			out := runAssistant(t, program, name, s.Server.URL, home, work)
+			out := runAssistant(t, program, name, s.Server.URL, home, work, `{"context":200000,"output":4096}`)
 			tokens, levels := m.sizes(s), m.calls.Load()
 			if levels < assistantCalls || !strings.Contains(out, "so glad") {
 				t.Fatalf("%d of %d files were read; it prints\n%s", levels, assistantCalls, out)
@@ -90,11 +92,11 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 }
 
 // runAssistant runs an assistant to its end, and returns what it prints.
-func runAssistant(t *testing.T, program, name, address, home, work string) string {
+func runAssistant(t *testing.T, program, name, address, home, work, limit string) string {
 	t.Helper()
 	a := assistantRuns[name]
 	for file, text := range a.files {
-		if err := os.WriteFile(filepath.Join(work, file), []byte(strings.ReplaceAll(text, "ADDRESS", address)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(work, file), []byte(strings.NewReplacer("ADDRESS", address, "LIMIT", limit).Replace(text)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -217,4 +219,59 @@ func (m *scriptedModel) sizes(s *setup) (tokens []int) {
 		tokens = append(tokens, len(body)/4)
 	}
 	return tokens
+}
+
+// TestRealAssistantsAreAnswered runs assistants, and Ollama's own CLI (the program
+// OLLAMA), before the proxy and a real server. The weights of its model are random, and
+// it ends after 16 tokens: what it says is of no use, but the APIs are the real ones.
+func TestRealAssistantsAreAnswered(t *testing.T) {
+	server, folder := ollamatest.URL(t), os.Getenv("ASSISTANTS")
+	if folder == "" {
+		t.Skip("ASSISTANTS names no folder with assistants")
+	}
+	answer, err := http.Post(server+"/api/create", "application/json", strings.NewReader(`{"model":"m","from":"tinyllama","parameters":{"num_predict":16,"num_ctx":8192},"stream":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	for _, name := range []string{"opencode", "codex"} { // the prompt of qwen-code has 19,000 tokens
+		t.Run(name, func(t *testing.T) {
+			s := realSetup(t, server, &realClient{native: true, window: 8192})
+			out := runAssistant(t, filepath.Join(folder, "node_modules", ".bin", name), name, s.Server.URL, t.TempDir(), t.TempDir(), `{"context":8192,"output":16}`)
+			if strings.TrimSpace(out) == "" || s.events.warned("cut the prompt") {
+				t.Errorf("it prints\n%s", out)
+			}
+		})
+	}
+	t.Run("ollama", func(t *testing.T) {
+		program := os.Getenv("OLLAMA")
+		if program == "" {
+			t.Skip("OLLAMA names no program")
+		}
+		s := realSetup(t, server, &realClient{window: 8192})
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		run := exec.CommandContext(ctx, "script", "-qec", program+" run m", os.DevNull) // a terminal
+		run.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "OLLAMA_HOST=" + s.Server.URL, "TERM=xterm"}
+		in, err := run.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { // it drops what comes before its prompt
+			for seen := 0; seen == 0 && ctx.Err() == nil; {
+				_, _ = io.WriteString(in, "Say hello.\r")
+				time.Sleep(2 * time.Second)
+				tips, _ := s.state.List(ctx)
+				seen = len(tips)
+			}
+			_, _ = io.WriteString(in, "/bye\r")
+			_ = in.Close()
+		}()
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if tips, err := s.state.List(t.Context()); err != nil || len(tips) == 0 {
+			t.Errorf("%d conversations, %v", len(tips), err)
+		}
+	})
 }
