@@ -249,10 +249,10 @@ func TestRealAssistantsAreAnswered(t *testing.T) {
 			t.Skip("OLLAMA names no program")
 		}
 		s := realSetup(t, server, &realClient{window: 8192})
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer stop()
 		run := exec.CommandContext(ctx, "script", "-qec", program+" run m", os.DevNull) // a terminal
-		run.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "OLLAMA_HOST=" + s.Server.URL, "TERM=xterm"}
+		run.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "OLLAMA_HOST=" + s.Server.URL, "TERM=dumb"}
 		in, err := run.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
