@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/proxy"
 )
 
@@ -206,7 +209,20 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Skip("SOAK names no time")
 	}
-	s := newSetup(t, 8000, func(c *proxy.Config) { c.RecallTool = true })
+	store, err := archive.OpenDir(t.TempDir(), archive.DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := newSetup(t, 8000, func(c *proxy.Config) {
+		c.RecallTool = true
+		open := c.Open
+		c.Open = func(ctx context.Context, model string) (tiercompact.Config, error) {
+			cfg, err := open(ctx, model)
+			cfg.Archive = store // in memory, it would grow
+			return cfg, err
+		}
+	})
 	s.keepNothing = true
 	end, c := time.Now().Add(long), loadClient()
 	var all sync.WaitGroup
