@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 serve fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
+.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 serve assistants fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
 
 .DEFAULT_GOAL = all
 
@@ -33,6 +33,10 @@ check test race cover property cross demo ollama s3 serve: ## ollama, s3: build 
 	.ci/run $@
 fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
 	FUZZTIME=$${FUZZTIME:-10m} .ci/run fuzz
+assistants: ## real assistants from npm before the proxy; TIERCOMPACT_OLLAMA=URL, OLLAMA=PROGRAM: before a real server too
+	mkdir -p dist/assistants
+	npm install --prefix dist/assistants --no-audit --no-fund @qwen-code/qwen-code@0.15.10 opencode-ai@1.18.33 @openai/codex@0.171.0
+	ASSISTANTS=$(abspath dist/assistants) go test ./proxy -count=1 -run Assistants -v -timeout 30m
 matrix: ## every session, window, level and preset
 	TIERCOMPACT_MATRIX=full go test ./internal/suite -run TestMatrix -v -timeout 3h
 long: ## a thousand long sessions

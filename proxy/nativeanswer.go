@@ -187,7 +187,7 @@ func (s *translatedStream) Read(buf []byte) (int, error) {
 		if s.err == nil {
 			s.err = err
 		}
-		if s.err == io.EOF {
+		if errors.Is(s.err, io.EOF) {
 			s.feed([]byte("\n"))
 			if !s.ended {
 				s.err = io.ErrUnexpectedEOF // the client must not take it for complete

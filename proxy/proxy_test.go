@@ -21,11 +21,12 @@ import (
 // An upstream records what it gets, and answers like Ollama's /api/chat.
 type upstream struct {
 	*httptest.Server
-	mu     sync.Mutex
-	bodies [][]byte
-	heads  []http.Header
-	uris   []string
-	answer http.HandlerFunc // nil: a short answer
+	mu          sync.Mutex
+	bodies      [][]byte
+	heads       []http.Header
+	uris        []string
+	answer      http.HandlerFunc // nil: a short answer
+	keepNothing bool             // of what it gets
 }
 
 // ollamaAnswer has the lines of a streamed answer of Ollama 0.17.
@@ -39,7 +40,9 @@ func newUpstream(t *testing.T) *upstream {
 	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		u.mu.Lock()
-		u.bodies, u.heads, u.uris = append(u.bodies, body), append(u.heads, r.Header.Clone()), append(u.uris, r.RequestURI)
+		if !u.keepNothing {
+			u.bodies, u.heads, u.uris = append(u.bodies, body), append(u.heads, r.Header.Clone()), append(u.uris, r.RequestURI)
+		}
 		answer := u.answer
 		u.mu.Unlock()
 		if answer != nil {
@@ -116,7 +119,7 @@ func newSetup(t *testing.T, window int, change func(*proxy.Config)) *setup {
 }
 
 // restart opens a proxy on the state in dir.
-func (s *setup) restart(t *testing.T, dir string, window int, change func(*proxy.Config)) {
+func (s *setup) restart(t testing.TB, dir string, window int, change func(*proxy.Config)) {
 	t.Helper()
 	state, err := proxy.OpenDisk(dir, proxy.Limits{})
 	if err != nil {
