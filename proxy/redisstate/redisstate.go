@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/tiercompact/tiercompact/proxy"
@@ -66,18 +67,13 @@ func Open(ctx context.Context, address string, o Options) (*State, error) {
 	o.Age = cmp.Or(o.Age, 30*24*time.Hour)
 	o.Lease = cmp.Or(o.Lease, 15*time.Second)
 	o.Prefix = cmp.Or(o.Prefix, "tiercompact:")
-	redis.SetLogger(quiet{}) // its errors are returned too
+	logging.Disable() // its errors are returned too
 	s := &State{client: redis.NewClient(to), o: o}
 	if err := s.client.Ping(ctx).Err(); err != nil {
 		return nil, errors.Join(fmt.Errorf("the state at %s does not answer: %w", to.Addr, err), s.client.Close())
 	}
 	return s, nil
 }
-
-// quiet is a log of the client that nobody reads.
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 // Close ends the connections.
 func (s *State) Close() error { return s.client.Close() }
