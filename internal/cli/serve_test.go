@@ -161,3 +161,48 @@ func TestServePrintsRoundsAndWarnings(t *testing.T) {
 		}
 	}
 }
+func TestServeRefusesAWrongState(t *testing.T) {
+	for state, want := range map[string]string{
+		".compact": "--dir takes the folder", "http://localhost": "--dir takes the folder",
+		"redis://:secret@127.0.0.1:1/0": "does not answer", "redis://:secret@localhost:1/notanumber": "the URL of the state is wrong",
+	} {
+		_, notes, err := runLine(t, "serve", "--upstream", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--dir", t.TempDir(), "--state", state)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error()+notes, "secret") {
+			t.Errorf("%s: %v, %s", state, err, notes)
+		}
+	}
+}
+
+// TestServeHasAPage reads it, with a conversation that went through.
+func TestServeHasAPage(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"message":{"role":"assistant","content":"Yes"},"done":true}`)
+	}))
+	defer up.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	address, done := startServe(ctx, t, up.URL, "-w", "4096", "--dir", t.TempDir())
+	body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("What does needle.go do? ", 60) + `"},{"role":"assistant","content":"` + strings.Repeat("It handles a part. ", 600) + `"},{"role":"user","content":"Go on."}]}`
+	r, _ := http.NewRequest(http.MethodPost, address+"/api/chat", strings.NewReader(body))
+	r.Header.Set("X-Tiercompact-Session", "shown")
+	if answer, err := http.DefaultClient.Do(r); err != nil {
+		t.Fatal(err)
+	} else {
+		answer.Body.Close()
+	}
+	for path, want := range map[string]string{"/_tiercompact/": "shown", "/_tiercompact/session?id=shown": "in use", "/_tiercompact/search?q=handles": "match"} {
+		answer, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d, %v, without %q: %s", path, answer.StatusCode, err, want, text)
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("serve ended: %v", err)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/tiercompact/tiercompact/proxy"
@@ -66,6 +67,7 @@ func Open(ctx context.Context, address string, o Options) (*State, error) {
 	o.Age = cmp.Or(o.Age, 30*24*time.Hour)
 	o.Lease = cmp.Or(o.Lease, 15*time.Second)
 	o.Prefix = cmp.Or(o.Prefix, "tiercompact:")
+	logging.Disable() // its errors are returned too
 	s := &State{client: redis.NewClient(to), o: o}
 	if err := s.client.Ping(ctx).Err(); err != nil {
 		return nil, errors.Join(fmt.Errorf("the state at %s does not answer: %w", to.Addr, err), s.client.Close())
