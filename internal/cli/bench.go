@@ -25,10 +25,10 @@ func newBenchCommand() *cobra.Command {
 		Use:   "bench [FILES or folders]",
 		Short: "Measure what compaction keeps, frees and costs",
 		Long: `bench measures each level and preset on whole sessions: the freed tokens; the
-kept share of the identifiers, of those in their place, and of the edits that the
-work needs after a cut; planted facts; lines of files that are false; calls and results without their partner; the tokens that a prompt cache
-must read again. It measures simple ways to shorten a conversation too, for
-comparison.
+kept share of the identifiers, of those in their place, and of the edits that
+the work needs after a cut; planted facts; lines of files that are false; calls
+and results without their partner; the tokens that a prompt cache must read
+again. It measures simple ways to shorten a conversation too, for comparison.
 
 FILES are transcripts of any format; folders are searched for them. Without
 FILES, it measures generated sessions. Windows are shares of the tokens of a
