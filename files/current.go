@@ -12,9 +12,10 @@ const maxEdits = 24
 // A Current is a copy with later edits applied.
 type Current struct {
 	Copy   Ref
-	Text   string   // without wrappers
-	Edited []string // texts that edits inserted
-	Note   string   // a note for the reader that the file was changed since; empty if it was not
+	Text   string     // without wrappers
+	Edited []string   // texts that edits inserted
+	missed []textSwap // later edits whose removed text is not in Text as a whole
+	Note   string     // a note for the reader that the file was changed since; empty if it was not
 }
 
 // Current returns copy c of message i with the later edits, if they are known.
@@ -30,7 +31,11 @@ func (x *Index) Current(i int, c Ref) Current {
 		if e.message <= i || c.Old {
 			continue
 		}
-		if text, ok := e.applyEdit(now.Text); ok {
+		text, ok := e.applyEdit(now.Text)
+		if !ok && e.took != "" {
+			now.missed = append(now.missed, e)
+		}
+		if ok {
 			now.Text, changed = text, true
 		} else if c.Kind != Edit && (c.Whole || e.took == "") {
 			missed = true

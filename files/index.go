@@ -11,16 +11,18 @@ import (
 // which are newer, which were referred to last. It serves one plan and is not
 // safe for concurrent use.
 type Index struct {
-	t     chat.Transcript
-	facts []Scan
-	names pathNames
-	files [][]spot           // copies of each file, oldest first
-	edits map[int]int        // newest message that edits or writes a file
-	last  map[uint64]spot    // newest copy of each text
-	swaps map[int][]textSwap // edits of a file, filled on demand
-	refs  map[int]int        // newest message after from that refers to a file
-	from  int                // refs is complete from this message on
-	owner map[uint32]int     // the one file that defines a symbol, -1 if several do
+	t       chat.Transcript
+	facts   []Scan
+	names   pathNames
+	files   [][]spot           // copies of each file, oldest first
+	edits   map[int]int        // newest message that edits or writes a file
+	last    map[uint64]spot    // newest copy of each text
+	swaps   map[int][]textSwap // edits of a file, filled on demand
+	refs    map[int]int        // newest message after from that refers to a file
+	from    int                // refs is complete from this message on
+	owner   map[uint32]int     // the one file that defines a symbol, -1 if several do
+	failed  map[callSpot]bool  // calls that did nothing
+	removed map[int]bool       // files that were removed, on demand
 }
 
 // A spot is a copy in the conversation.
@@ -30,14 +32,14 @@ type spot struct{ message, copy int }
 // linear in the number of copies.
 func NewIndex(t chat.Transcript, facts []Scan) *Index {
 	x := &Index{t: t, facts: facts, edits: make(map[int]int), last: make(map[uint64]spot), swaps: make(map[int][]textSwap), refs: make(map[int]int), from: len(t)}
-	x.names = newNames(facts)
+	x.names, x.failed = newNames(facts), failedCalls(t)
 	x.files = make([][]spot, len(x.names.paths))
 	for i := range facts {
 		for k := range facts[i].Copies {
 			c := &facts[i].Copies[k]
 			x.last[c.Hash] = spot{i, k}
 			id, ok := x.names.fileOfPath(c.Path)
-			if !ok {
+			if !ok || x.Failed(i, *c) {
 				continue
 			}
 			x.files[id] = append(x.files[id], spot{i, k})

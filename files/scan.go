@@ -150,7 +150,7 @@ func (s *messageScan) scanToolResult(part int, p chat.Part) {
 		}
 	case clean.path != "":
 		c.Kind, c.Path, c.Whole = Read, clean.path, true
-	case s.call != nil && !p.Error && len(editedBy(s.call)) > 0:
+	case s.call != nil && !isFailedCall(p) && lineCount(text) >= minAnswerLines && len(editedBy(s.call)) > 0:
 		c.Kind, c.Path = Edit, editedBy(s.call)[0]
 	default:
 		text = trimReminders(unixLines(p.Text))
@@ -162,6 +162,10 @@ func (s *messageScan) scanToolResult(part int, p chat.Part) {
 	}
 	s.addFileCopy(c, text)
 }
+
+// minAnswerLines is the minimum number of lines of an answer to an edit that shows the
+// file: a shorter one only says that the edit was made.
+const minAnswerLines = 3
 
 // isReadFailure reports whether a read answered with an error instead of a file.
 func isReadFailure(text string) bool {

@@ -12,6 +12,7 @@ import (
 // A fileBlock is a block of a copy of a file.
 type fileBlock struct {
 	message, copy, block int
+	part                 int // of a block with lines left out, from 1; 0: all of it
 	piece                files.Excerpt
 	size                 int     // tokens, about
 	worth                float64 // of each token
@@ -114,7 +115,7 @@ func (h *excerptPicker) removedBlocks(c Cut) (out []fileBlock) {
 			continue
 		}
 		for k, place := range h.Facts[i].Copies {
-			if place.Kind == files.Output || place.Old || h.index.Superseded(i, place) >= 0 || h.index.Repeated(i, place) >= 0 {
+			if place.Kind == files.Output || place.Old || h.index.Failed(i, place) || h.index.Removed(place.Path) || h.index.Superseded(i, place) >= 0 || h.index.Repeated(i, place) >= 0 {
 				continue
 			}
 			out = h.appendBlocks(out, i, k, m.Parts[place.Part].Kind == chat.Call || place.Framed())
@@ -133,15 +134,21 @@ func (h *excerptPicker) appendBlocks(out []fileBlock, i, k int, called bool) []f
 		spans, scores = []files.Span{{End: len(now.Text), Line: 1}}, []float32{0}
 	}
 	for j, s := range spans {
-		p := files.Excerpt{Path: c.Path, Edited: c.Kind == files.Edit || c.Kind == files.Write, Text: now.Text[s.Start:min(s.End, len(now.Text))]}
-		if strings.TrimSpace(p.Text) == "" {
-			continue
+		whole := now.Text[s.Start:min(s.End, len(now.Text))]
+		for part, text := range now.Left(whole) {
+			p := files.Excerpt{Path: c.Path, Edited: c.Kind == files.Edit || c.Kind == files.Write, Text: text}
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			if part++; text == whole {
+				part = 0
+			}
+			if c.First > 0 && now.Note == "" && part == 0 {
+				p.First = c.First + s.Line - 1
+			}
+			n := tokensForBytes(len(text)) + blockHeadTokens
+			out = append(out, fileBlock{i, k, j, part, p, n, worth * blockWorth(n, scores[j])})
 		}
-		if c.First > 0 && now.Note == "" {
-			p.First = c.First + s.Line - 1
-		}
-		n := tokensForBytes(len(p.Text)) + blockHeadTokens
-		out = append(out, fileBlock{i, k, j, p, n, worth * blockWorth(n, scores[j])})
 	}
 	return out
 }
@@ -158,7 +165,7 @@ func joinBlocks(units []fileBlock) (out []files.Excerpt) {
 	}
 	units = slices.SortedFunc(slices.Values(units), func(a, b fileBlock) int {
 		return cmp.Or(cmp.Compare(newest[a.fileKey()], newest[b.fileKey()]), cmp.Compare(a.fileKey(), b.fileKey()),
-			cmp.Compare(a.message, b.message), cmp.Compare(a.copy, b.copy), cmp.Compare(a.block, b.block))
+			cmp.Compare(a.message, b.message), cmp.Compare(a.copy, b.copy), cmp.Compare(a.block, b.block), cmp.Compare(a.part, b.part))
 	})
 	for k, u := range units {
 		if k > 0 && u.followsBlock(units[k-1]) {
@@ -180,5 +187,5 @@ func (u fileBlock) fileKey() string {
 
 // followsBlock reports whether u begins at the end of b.
 func (u fileBlock) followsBlock(b fileBlock) bool {
-	return b.message == u.message && b.copy == u.copy && b.block+1 == u.block
+	return b.part+u.part == 0 && b.message == u.message && b.copy == u.copy && b.block+1 == u.block
 }

@@ -44,7 +44,7 @@ func cuttings(session chat.Transcript, cuts []int, count func(string) int) (out 
 	return out
 }
 
-// identifierCut is where a session is cut for identifiers if no cuts are given, in
+// identifierCut is the cut for identifiers if no cuts are given, in
 // percent of its messages.
 const identifierCut = 60
 

@@ -15,6 +15,17 @@ type Refill struct {
 	Sessions int
 }
 
+// Add replays a session in a window of a share of its tokens, with a request before
+// each assistant message. One of fewer than 40 messages adds nothing.
+func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window float64, count func(string) int) error {
+	if len(session) < leastSession {
+		return nil
+	}
+	cfg.Window = int(window * float64(Size(session, count)))
+	_, err := r.addReplay(context.Background(), session, cfg, count, func(tiercompact.Report) {})
+	return err
+}
+
 // addReplay adds the cost of the replay of a session, and returns the final
 // conversation. It reports each round.
 func (r *Refill) addReplay(ctx context.Context, session chat.Transcript, cfg tiercompact.Config, count func(string) int, told func(tiercompact.Report)) (chat.Transcript, error) {

@@ -23,7 +23,7 @@ type Options struct {
 	Levels   []string             // Auto and levels; nil: all
 	Windows  []float64            // windows as shares of the tokens, each above 0; nil: some for auto, 0.5 for the others
 	Left     float64              // find the window in which auto leaves this share of the tokens; 0: do not
-	Cuts     []int                // where sessions are cut, in percent of their messages, from 1 to 99; nil: edits at 30 to 90, identifiers at 60
+	Cuts     []int                // cuts of each session, in percent of its messages, from 1 to 99; nil: edits at 30 to 90, identifiers at 60
 	Seed     uint64               // of random baselines, and of the sessions for Growth
 	Quick    bool                 // fewer windows, shorter lengths
 	Bare     bool                 // no baselines

@@ -25,10 +25,10 @@ func newBenchCommand() *cobra.Command {
 		Use:   "bench [FILES or folders]",
 		Short: "Measure what compaction keeps, frees and costs",
 		Long: `bench measures each level and preset on whole sessions: the freed tokens; the
-kept share of the identifiers, of those in their place, and of the edits that the
-work needs after a cut; planted facts; lines of files that are false; calls and results without their partner; the tokens that a prompt cache
-must read again. It measures simple ways to shorten a conversation too, for
-comparison.
+kept share of the identifiers, of those in their place, and of the edits that
+the work needs after a cut; planted facts; lines of files that are false; calls
+and results without their partner; the tokens that a prompt cache must read
+again. It measures simple ways to shorten a conversation too, for comparison.
 
 FILES are transcripts of any format; folders are searched for them. Without
 FILES, it measures generated sessions. Windows are shares of the tokens of a
@@ -63,12 +63,12 @@ func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: "+benchLevels()+" (default: all)")
 	f.Float64SliceVarP(&o.windows, "window", "w", nil, "`shares` of the tokens that windows take (default: some for auto, 0.5 for each level)")
 	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report at it")
-	f.IntSliceVar(&o.cuts, "cuts", nil, "`percentages` of the messages at which sessions are cut, for the mean of all measures\n(default: edits at 30 to 90, identifiers at 60)")
+	f.IntSliceVar(&o.cuts, "cuts", nil, "`percentages` of the messages at which sessions are cut, for the mean of all measures (default: edits at 30 to 90, identifiers at 60)")
 	f.BoolVar(&o.baselines, "baselines", true, "measure simple ways too, for comparison")
 	f.BoolVar(&o.quick, "quick", false, "fewer windows, and only the shorter generated sessions")
 	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without it, two runs give the same bytes")
 	o.models.registerModels(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
-	f.BoolVar(&o.sections, "sections", false, "measure what each section of a summary brings: each left out in turn,\nin the first window")
+	f.BoolVar(&o.sections, "sections", false, "measure what each section of a summary brings: each left out in turn, in the first window")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
 	f.StringVar(&o.csv, "csv", "", "write a line for each row to this `file`")
@@ -76,7 +76,7 @@ func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f.StringVar(&o.plot, "plot", "", "draw plots into this `file`, .svg or .png")
 	f.StringVar(&o.plotOf, "plot-of", report.All, "which plot: "+strings.Join(report.Plots(), ", "))
 	o.look.registerLook(cmd)
-	f.Lookup("window").DefValue, f.Lookup("cuts").DefValue = "", ""
+	f.Lookup("window").DefValue = ""
 	f.SortFlags = false
 	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels(), "plot-of": strings.Join(report.Plots(), ", ")} {
 		complete(cmd, flag, words)
