@@ -131,9 +131,12 @@ type Config struct {
 	defaultsOf Preset // preset of [Defaults]; "": zero fields have defaults
 }
 
+// defaultTriggerPct is the usage from which a preflight compacts.
+const defaultTriggerPct = 0.85
+
 // A PolicyConfig sets the budget, the messages that a preflight keeps, and those that no level changes.
 type PolicyConfig struct {
-	TriggerPct       float64 // usage from which a preflight compacts; 0: always
+	TriggerPct       float64 // usage from which a preflight compacts; 0: always. Steady begins at 0.95 of the budget, unless this is set
 	HardCapBuffer    Size    // budget = Window - HardCapBuffer - Reserve; by the window: 1,500, at most an eighth
 	Reserve          int     // tokens kept for the answer
 	KeepRecentTurns  int     // turns that a preflight or manual compaction keeps
@@ -205,7 +208,7 @@ func Defaults(preset Preset) Config {
 		Thresholds: levels.Thresholds(nil).WithDefaults(string(preset)),
 		Escalation: Direct, Ranking: levels.Cosine, Fill: 0.45,
 		Policy: PolicyConfig{
-			TriggerPct: 0.85, KeepRecentTurns: 6, KeepToolIOPairs: 4,
+			TriggerPct: defaultTriggerPct, KeepRecentTurns: 6, KeepToolIOPairs: 4,
 			RolesNeverPrune: []chat.Role{chat.System, chat.Developer}, Strategy: summarize.TaskState,
 		},
 		Soft:      SoftConfig{StaleAfter: 3},

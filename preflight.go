@@ -40,7 +40,8 @@ type resentHistory struct {
 
 // Preflight is the form without a session, called before a model call with the whole
 // history. If usage is at Policy.TriggerPct, or over the budget, it returns the
-// messages compacted to three layers, otherwise unchanged.
+// messages compacted to three layers, otherwise unchanged. With the preset [Steady] and
+// the default of TriggerPct, a round begins at 0.95 of the budget at the earliest.
 //
 // With an id, it first replays earlier rounds on the resent history, so that a summary
 // is written once and the server's prompt cache stays valid; usage is measured after

@@ -30,7 +30,7 @@ type Usage struct {
 // Reasons why a check did not compact.
 const (
 	BelowThreshold = "below threshold"
-	BelowBudget    = "below budget" // steady begins a round at 0.95 of the budget
+	BelowBudget    = "below budget" // below 0.95 of the budget steady begins no round
 	InCooldown     = "cooldown"
 	ByRole         = "role"
 	ByMinGain      = "min_gain"

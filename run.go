@@ -102,9 +102,8 @@ func (d *decision) decideCheck(cfg *settings, st *state) {
 	d.picked, d.cause = pickLevel(cfg, st)
 	d.summary = d.cause != byUsage
 	d.forced = over || d.summary
-	begin := cfg.beginShare() * float64(d.usage.Budget)
-	near := float64(d.usage.Tokens) >= begin
-	if near && begin > 0 && d.picked != levels.None && cfg.Level == "" {
+	near := !d.belowBegin(cfg)
+	if near && cfg.beginShare() > 0 && d.picked != levels.None && cfg.Level == "" {
 		d.picked = levels.Emergency // the milder levels free too little for a prefill
 	}
 	if over && d.cause == byUsage {
@@ -141,6 +140,8 @@ func (d *decision) decidePreflight(cfg *settings) {
 		d.cause = overBudget
 	case d.usage.Share < cfg.Policy.TriggerPct:
 		d.reason = BelowThreshold
+	case cfg.Policy.TriggerPct == defaultTriggerPct && d.belowBegin(cfg):
+		d.reason = BelowBudget
 	default:
 		d.cause = byUsage
 	}
@@ -154,6 +155,8 @@ func (d *decision) decideRoom(cfg *settings) {
 		d.reason = SwitchedOff
 	case d.missing <= 0:
 		d.reason = BelowThreshold
+	case d.belowBegin(cfg):
+		d.reason = BelowBudget
 	}
 }
 
@@ -161,7 +164,13 @@ func (d *decision) decideRoom(cfg *settings) {
 // costs a prefill, and the room below the budget is free until then.
 const steadyBegin = 0.95
 
-// beginShare returns the share of the budget from which a check begins a round. If the
+// belowBegin reports whether usage is below the share of the budget from which a round
+// begins.
+func (d *decision) belowBegin(cfg *settings) bool {
+	return float64(d.usage.Tokens) < cfg.beginShare()*float64(d.usage.Budget)
+}
+
+// beginShare returns the share of the budget from which a round begins by itself. If the
 // caller has set thresholds, they alone decide.
 func (cfg *settings) beginShare() float64 {
 	if cfg.Preset != Steady || !maps.Equal(cfg.Thresholds, levels.Thresholds(nil).WithDefaults(string(Steady))) {

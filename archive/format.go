@@ -60,7 +60,7 @@ func (l storeReader) readFormat(ctx context.Context, folder, name string) (f for
 		err = errChanged
 	}
 	if err == nil && folder != "" && !strings.EqualFold(folderName(f.Session), folder) {
-		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, f.Session)
+		err = fmt.Errorf("%w: it holds session %q", ErrDamaged, f.Session)
 	}
 	if errors.Is(err, ErrDamaged) {
 		err = fmt.Errorf("%w; if it is missing, it is written again: remove it, and continue the session", err)

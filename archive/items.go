@@ -225,7 +225,7 @@ func decodeBlock(text []byte, session string, each func(n int, line []byte)) err
 		return err
 	}
 	if head.Session != session {
-		return fmt.Errorf("%w: it is of session %q", ErrDamaged, head.Session)
+		return fmt.Errorf("%w: it holds session %q", ErrDamaged, head.Session)
 	}
 	if !head.Numbers.valid(len(text)) {
 		return errChanged

@@ -175,7 +175,7 @@ func (p *packFile) scan() error {
 		if err != nil {
 			return err
 		}
-		p.damages = append(p.damages, fmt.Errorf("%w: bytes %d to %d are not as they were written", ErrDamaged, at, next))
+		p.damages = append(p.damages, fmt.Errorf("%w: bytes %d to %d differ from what was written", ErrDamaged, at, next))
 		at = next
 	}
 	if !p.ended && len(p.damages) == 0 {
@@ -293,7 +293,7 @@ func (p *packFile) readHead(session string) {
 	switch h := p.head; {
 	case h.Session != session:
 		p.foreign = true
-		p.damages = append(p.damages, fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session))
+		p.damages = append(p.damages, fmt.Errorf("%w: it holds session %q", ErrDamaged, h.Session))
 	case h.First != p.first || h.Last != p.last || !h.Steps.valid(mostNumbers):
 		p.foreign = true
 		p.damages = append(p.damages, fmt.Errorf("%w: it is the file of steps %d to %d", ErrDamaged, h.First, h.Last))

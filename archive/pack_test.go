@@ -215,11 +215,11 @@ func TestVerifyFindsWhatIsLost(t *testing.T) {
 		{"a step of another session", func(folder string) error {
 			b, err := os.ReadFile(filepath.Join(folder, "..", "t", packName(3, 3)))
 			return errors.Join(err, os.WriteFile(filepath.Join(folder, packName(3, 3)), b, 0o600))
-		}, []int{0, 3}, `of session "t"`},
+		}, []int{0, 3}, `holds session "t"`},
 		{"another step file of another session", func(folder string) error {
 			b, err := os.ReadFile(filepath.Join(folder, "..", "t", packName(3, 3)))
 			return errors.Join(err, os.WriteFile(filepath.Join(folder, packName(5, 5)), b, 0o600))
-		}, []int{0}, `of session "t"`},
+		}, []int{0}, `holds session "t"`},
 	} {
 		root := t.TempDir()
 		d, err := openDir(root, DirOptions{}, unsynced)

@@ -219,10 +219,10 @@ func (v *packs) header(n int) (h headerLine, err error) {
 		return h, err
 	}
 	if err = decodePacked(text, &h); err == nil && h.Number != n {
-		err = fmt.Errorf("%w: it is of step %d", ErrDamaged, h.Number)
+		err = fmt.Errorf("%w: it holds step %d", ErrDamaged, h.Number)
 	}
 	if err == nil && h.Session != v.session {
-		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)
+		err = fmt.Errorf("%w: it holds session %q", ErrDamaged, h.Session)
 	}
 	if err != nil {
 		return headerLine{}, &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, v.fileOf(n)), Err: err}

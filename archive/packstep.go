@@ -133,7 +133,7 @@ func (v *packs) body(h headerLine) (b packedBody, err error) {
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
 	err = decodePacked(first, &b.bodyLine)
 	if err == nil && (b.Session != h.Session || b.Number != h.Number) {
-		err = fmt.Errorf("%w: it is of step %d of session %q", ErrDamaged, b.Number, b.Session)
+		err = fmt.Errorf("%w: it holds step %d of session %q", ErrDamaged, b.Number, b.Session)
 	}
 	for len(rest) > 0 && err == nil {
 		var line []byte

@@ -59,7 +59,7 @@ func (l storeReader) prunedOf(ctx context.Context, session string) (p prunedList
 		err = unsealed(b)
 	}
 	if err == nil && p.Session != session {
-		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, p.Session)
+		err = fmt.Errorf("%w: it holds session %q", ErrDamaged, p.Session)
 	}
 	if err == nil && (p.Format != prunedFormat || !p.Steps.valid(mostNumbers)) {
 		err = errChanged
@@ -129,7 +129,7 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 			continue
 		case err == nil && h.Session != v.session:
-			err = &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, stepName(n)), Line: 1, Err: fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)}
+			err = &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, stepName(n)), Line: 1, Err: fmt.Errorf("%w: it holds session %q", ErrDamaged, h.Session)}
 			fallthrough
 		case unreadable(err):
 			h = headerLine{StepInfo: StepInfo{Session: v.session, Number: n, Damaged: err}}

@@ -25,7 +25,7 @@ type Restoration struct {
 }
 
 func (r Restoration) String() string {
-	text := fmt.Sprintf("session file %s was changed while it was open (%s) and is written anew", r.Path, r.Found)
+	text := fmt.Sprintf("session file %s was changed while it was open (%s) and is written again", r.Path, r.Found)
 	if r.Kept != "" {
 		text += "; the file found there is kept as " + r.Kept
 	}
@@ -61,7 +61,7 @@ func (f *SessionFile) ready() error {
 		return err
 	}
 	if err := f.restore(found); err != nil {
-		return fmt.Errorf("%s, and cannot be written anew: %w", found, err)
+		return fmt.Errorf("%s, and cannot be written again: %w", found, err)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	}
 	h.settle()
 	if h.Number != n {
-		return h, fmt.Errorf("%w: it is of step %d", ErrDamaged, h.Number)
+		return h, fmt.Errorf("%w: it holds step %d", ErrDamaged, h.Number)
 	}
 	at := bytes.LastIndex(line, []byte(headerSum))
 	if at < 0 && h.OfRound == "" {

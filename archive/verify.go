@@ -364,7 +364,7 @@ func (v *verifier) verifyFile(ctx context.Context, name string, with map[int]boo
 func (v *verifier) doubled(ctx context.Context, name string, n int) {
 	h, err := v.storeReader.stepHeader(ctx, v.session, n)
 	if err == nil && h.Session != v.session {
-		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)
+		err = fmt.Errorf("%w: it holds session %q", ErrDamaged, h.Session)
 	}
 	if err != nil {
 		v.addDamageAt(name, 1, err)

@@ -56,6 +56,10 @@ func (l *layer) takeFile(name string, n node) {
 // only comments, sets nothing.
 func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int) {
 	entries, ok := n.value.([]entry)
+	if place, is := n.value.(string); is && path == archiveFlag {
+		l.takeArchiveText(place, at)
+		return
+	}
 	if !ok {
 		if n.value != nil {
 			l.addError(&Error{Path: path, Want: "a section with " + strings.Join(namesBelow(path), ", "), Value: n.shownValue(), Origin: at})
@@ -77,7 +81,7 @@ func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int)
 		seen[name] = e.line
 		switch {
 		case twice:
-			l.addError(&Error{Path: clipValue(name), Want: "given once", Remedy: "it stands in line " + strconv.Itoa(first) + " too", Origin: at})
+			l.addError(&Error{Path: clipValue(name), Want: "given once", Remedy: "it is also in line " + strconv.Itoa(first), Origin: at})
 		case known:
 			l.setValue(k, e.node, at)
 		case len(namesBelow(name)) > 0:
@@ -86,6 +90,16 @@ func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int)
 			l.addError(unknownSetting(name, at, append(Paths(), sections()...)))
 		}
 	}
+}
+
+// takeArchiveText takes an archive that is given as one text: an adapter, or a place as
+// --archive takes it.
+func (l *layer) takeArchiveText(text string, at Origin) {
+	if k, _ := settingByPath("archive.adapter"); text == Memory {
+		l.setValue(k, looseNode(text), at)
+		return
+	}
+	l.takeArchive(text, at)
 }
 
 // namesBelow returns the names directly below a section.

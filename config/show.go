@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,16 +14,31 @@ import (
 )
 
 // YAML returns the settings as a file, with the source of each value as a comment. With
-// changed it has only values other than the default.
-func (l *Loaded) YAML(changed bool) []byte {
+// changed it has only values other than the default; only are paths of settings or sections
+// to which it is limited.
+func (l *Loaded) YAML(changed bool, only ...string) []byte {
 	var lines []line
 	for _, k := range allSettings() {
 		v, at := lookupPath(l.layers, k.path)
-		if !changed || at.Kind != Default {
+		if (!changed || at.Kind != Default) && k.isBelow(only) {
 			lines = append(lines, line{key: k, value: k.yamlValue(v), comment: at.String()})
 		}
 	}
 	return writeSections(lines)
+}
+
+// isBelow reports whether k is one of paths or in one of these sections, or there are none.
+func (k key) isBelow(paths []string) bool {
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(p string) bool { return k.path == p || strings.HasPrefix(k.path, p+".") })
+}
+
+// ResolvePath returns the path of the setting or the section with a name.
+func ResolvePath(name string) (path string, err error) {
+	path = canonical(name)
+	if _, known := settingByPath(path); known || len(namesBelow(path)) > 0 {
+		return path, nil
+	}
+	return "", unknownSetting(name, Origin{Kind: Flag, Name: "SETTING"}, append(Paths(), sections()...))
 }
 
 // A Shown setting has its value, for people, and its source.
@@ -32,12 +48,12 @@ type Shown struct {
 }
 
 // Values returns the settings by their paths. With changed it has only values
-// other than the default.
-func (l *Loaded) Values(changed bool) map[string]Shown {
+// other than the default; only is as for YAML.
+func (l *Loaded) Values(changed bool, only ...string) map[string]Shown {
 	out := make(map[string]Shown)
 	for _, k := range allSettings() {
 		v, at := lookupPath(l.layers, k.path)
-		if !changed || at.Kind != Default {
+		if (!changed || at.Kind != Default) && k.isBelow(only) {
 			out[k.path] = Shown{k.shown(v), at.String()}
 		}
 	}

@@ -32,7 +32,7 @@ func busy(load float64, cores int) string {
 	if load < busyLoad*float64(cores) {
 		return ""
 	}
-	return fmt.Sprintf("this machine is busy: a load of %.1f on %d cores, so its models are slow; end what else computes on it, or have models take fewer cores: --num-thread %d", load, cores, max(1, cores/2))
+	return fmt.Sprintf("this machine is busy: a load of %.1f on %d cores, so its models are slow; stop other programs that use its cores, or have models take fewer cores: --num-thread %d", load, cores, max(1, cores/2))
 }
 
 // A speed is that of a model, in tokens a second; 0: unknown.

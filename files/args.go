@@ -270,7 +270,7 @@ func spliceChanges(text string, changes []Change) (string, error) {
 	at := 0
 	for _, c := range changes {
 		if c.Copy.Start < at || c.Copy.End < c.Copy.Start || c.Copy.End > len(text) {
-			return "", fmt.Errorf("replace copy of %q: bytes %d to %d of %d", c.Copy.Path, c.Copy.Start, c.Copy.End, len(text))
+			return "", fmt.Errorf("replace the text of %q: bytes %d to %d are not a part of %d bytes, after the part before", c.Copy.Path, c.Copy.Start, c.Copy.End, len(text))
 		}
 		b.WriteString(text[at:c.Copy.Start])
 		b.WriteString(c.Text)

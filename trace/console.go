@@ -47,11 +47,11 @@ func Describe(p Payload) string {
 		if p.Removed > 0 {
 			s += fmt.Sprintf(", %s taken out", countedNoun(p.Removed, "line"))
 		}
-		return appendDetail(s, "instead", p.Fallback)
+		return appendDetail(s, "fallback", p.Fallback)
 	case Archival:
 		return appendDetail(fmt.Sprintf("step %d, %s", p.Step, p.StorageAdapter), "at", p.FilePath+p.S3Key)
 	case Error:
-		return appendDetail(fmt.Sprintf("%s: %s", p.ErrorType, p.Message), "instead", p.Fallback)
+		return appendDetail(fmt.Sprintf("%s: %s", p.ErrorType, p.Message), "fallback", p.Fallback)
 	case Warning:
 		return appendDetail(fmt.Sprintf("%s: %s", p.Severity, p.Message), "remedy", p.Remedy)
 	}

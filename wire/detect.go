@@ -197,7 +197,7 @@ func chooseFormat(s *source, name string) (format, error) {
 			return format{}, err
 		}
 	}
-	return format{}, s.sourceError(ErrUnknown, 0, "", "unknown format; looked for "+strings.Join(names, ", "), "name one with --from")
+	return format{}, s.sourceError(ErrUnknown, 0, "", "unknown format; known are "+strings.Join(names, ", "), "name one with --from")
 }
 
 // dialectOf returns the dialect of the messages of a source (openai, anthropic,

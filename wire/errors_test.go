@@ -24,7 +24,7 @@ func TestBadInputIsAClearError(t *testing.T) {
 		{"not UTF-8 behind a mark", "\ufeff{}\n\xe9", Options{}, ErrNotUTF8, "f:2: not UTF-8: byte 0xe9 at offset 6"},
 		{"half a character behind a document", "[]\xe2\x82", Options{}, ErrNotUTF8, "f:1: not UTF-8: byte 0xe2 at offset 2"},
 		{"half a character behind a record", "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"a\"}\xe2", Options{}, ErrNotUTF8, "f:2: not UTF-8: byte 0xe2 at offset 59"},
-		{"prose", "Dear Sir,\n", Options{}, ErrUnknown, "f: unknown format; looked for openai, anthropic, ollama, jsonl"},
+		{"prose", "Dear Sir,\n", Options{}, ErrUnknown, "f: unknown format; known are openai, anthropic, ollama, jsonl"},
 		{"a number", "42", Options{}, ErrUnknown, "--from"},
 		{"another object", `{"a":1}`, Options{}, ErrUnknown, "unknown format"},
 		{"another list", `[1,2]`, Options{}, ErrUnknown, "unknown format"},

@@ -40,22 +40,32 @@ func newConfigShowCommand() *cobra.Command {
 	var s settings
 	var asJSON, changed bool
 	cmd := &cobra.Command{
-		Use:   "show",
+		Use:   "show [SETTING]",
 		Short: "Show each setting and its source",
 		Long: `show writes the settings as YAML that can be read back, each with its source. It
-accepts the flags of all other commands, and shows their effect.`,
+accepts the flags of all other commands, and shows their effect. SETTING is the
+name of one setting, as window, or of a section, as policy.`,
 		Example: `  tiercompact config show
+  tiercompact config show window
   tiercompact config show --changed --preset steady
   tiercompact config show --json | jq '."policy.trigger_pct"'`,
-		Args: atMostArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var only []string
+			if len(args) > 0 {
+				path, err := config.ResolvePath(args[0])
+				if err != nil {
+					return settingsError(err)
+				}
+				only = append(only, path)
+			}
 			if err := s.loadSettings(cmd, nil); err != nil {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), s.Values(changed))
+				return writeJSON(cmd.OutOrStdout(), s.Values(changed, only...))
 			}
-			text := s.YAML(changed)
+			text := s.YAML(changed, only...)
 			if len(text) == 0 {
 				printNote(cmd, "every setting has its default")
 			}
@@ -155,7 +165,7 @@ func initialize(cmd *cobra.Command, path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("write %s: it is there already; name another file, or move it away", path)
+		return fmt.Errorf("write %s: the file exists; name another one, or move it away", path)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, systemCause(err))

@@ -19,7 +19,7 @@ func newPreflightCommand() *cobra.Command {
 		Short: "Compact the messages of a model call before it is sent",
 		Long: `preflight reads the messages of a model call on stdin, as a list or as a request
 body, and writes what to send on stdout, in the same format. It remembers the
-rounds of each session, and repeats them on the history that comes anew: a
+rounds of each session, and repeats them on the history that is sent again: a
 summary is written once, and the server's prompt cache stays valid. It is what
 serve does, without a server.`,
 		Example: `  tiercompact preflight --session login-bug -w 32768 < request.json > less.json`,
@@ -29,7 +29,7 @@ serve does, without a server.`,
 	f := cmd.Flags()
 	f.StringVar(&o.session, "session", "", "`id` of the conversation")
 	f.StringVar(&o.state, "state", ".compact", "`folder` of the conversations and the archive, or the URL of a Redis or Valkey server")
-	f.StringVar(&o.from, "from", "", "`format` of the messages (default: told by their content)")
+	f.StringVar(&o.from, "from", "", "`format` of the messages (default: detected)")
 	complete(cmd, "from", formatNames(true))
 	o.settings.registerSettings(cmd, append(settingsOfCompaction(), "archive", "archive_required", "trace")...)
 	f.Lookup("preset").DefValue = serveDefaults()["preset"]

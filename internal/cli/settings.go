@@ -100,6 +100,9 @@ func (s *settings) forTranscript(cmd *cobra.Command, in input) (config.Config, e
 		return c, settingsError(err)
 	}
 	if s.Config.Window == 0 && c.Measured.Source == "" && s.Config.Model == "" {
+		if len(in.Messages) == 0 {
+			return c, fmt.Errorf("%s: %w: it holds no messages", in.name, errInvalid)
+		}
 		return c, missingWindow(c.Model)
 	}
 	if _, err := tiercompact.New(c.Compaction()); err != nil {

@@ -176,9 +176,9 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 // keptMessages returns the number of messages after a round.
 func keptMessages(b replayStep) string {
 	if b.left == b.messages {
-		return "all " + screen.Plural(b.left, "message") + " kept"
+		return "all " + screen.Plural(b.left, "message") + " left"
 	}
-	return fmt.Sprintf("%d of %d kept", b.left, b.messages)
+	return fmt.Sprintf("%d of %d messages left", b.left, b.messages)
 }
 
 // writeUnder shows a text below the line of its message.

@@ -48,7 +48,7 @@ func TestOtherLevelSaysWhyAnotherLevelThanTheDueOneWasApplied(t *testing.T) {
 		{report(16080, levels.HardName), ""},
 		{report(23000, levels.Emergency, levels.Emergency, levels.FitName), ""},
 		{report(23000, levels.HardName, levels.Emergency), "hard was due; one summary freed more"},
-		{report(23000, levels.HardName, levels.HardName, levels.Emergency), "hard was due, and not enough for the budget of 22,500 tokens"},
+		{report(23000, levels.HardName, levels.HardName, levels.Emergency), "hard alone does not fit the budget of 22,500 tokens: emergency followed"},
 		{report(19000, levels.HardName, levels.SoftName), "hard was due; soft alone was enough"},
 		{report(23000, levels.None, levels.Emergency), "no level was due; the conversation was over the budget of 22,500 tokens"},
 	} {

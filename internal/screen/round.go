@@ -64,7 +64,7 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 		out = append(out, Wrote(a))
 	}
 	if a.Fallback != "" && a.Fallback != a.Engine {
-		out = append(out, "instead: "+a.Fallback)
+		out = append(out, "fallback: "+a.Fallback)
 	}
 	return out
 }
@@ -88,7 +88,7 @@ func summarises(level levels.Name) bool { return levels.Find(level).Work == leve
 func Tried(a tiercompact.Applied) []string {
 	lines := make([]string, len(a.Attempts))
 	for i, t := range a.Attempts {
-		lines[i] = fmt.Sprintf("%s rejected: %s; then %s", t.Engine, t.Reason, t.Then)
+		lines[i] = fmt.Sprintf("%s failed: %s; next: %s", t.Engine, t.Reason, t.Then)
 	}
 	return lines
 }
@@ -220,7 +220,7 @@ func OtherLevel(r tiercompact.Report) string {
 	case r.Picked == "" || r.Picked == levels.None:
 		return fmt.Sprintf("no level was due; the conversation was over the budget of %s tokens", Grouped(r.Usage.Budget))
 	case applied(levels.Emergency) && applied(r.Picked):
-		return fmt.Sprintf("%s was due, and not enough for the budget of %s tokens", r.Picked, Grouped(r.Usage.Budget))
+		return fmt.Sprintf("%s alone does not fit the budget of %s tokens: emergency followed", r.Picked, Grouped(r.Usage.Budget))
 	case applied(levels.Emergency):
 		return fmt.Sprintf("%s was due; one summary freed more", r.Picked)
 	case !applied(r.Picked):

@@ -22,11 +22,11 @@ func TestSaidTellsWhatALevelDid(t *testing.T) {
 		{Level: levels.LayerName, Start: 1, End: 2, Put: 1, New: []chat.Message{{State: chat.Summarized}}},
 	}
 	for want, a := range map[string]tiercompact.Applied{
-		"outlined shop/a.go, b.go and 1 more|digest (2)|superseded":                                   {Level: levels.SoftName},
-		"4 messages dropped|lexical":                                                                  {Level: levels.HardName, Engine: "lexical", Fallback: "lexical"},
-		"7 messages summarised|ollama accepted without 2 lines that nothing bears out|instead: brief": {Level: levels.Emergency, Engine: "ollama", Fallback: "brief", Removed: 2},
-		"1 message summarised":                                                                        {Level: levels.LayerName},
-		"":                                                                                            {Level: levels.FitName},
+		"outlined shop/a.go, b.go and 1 more|digest (2)|superseded":                                    {Level: levels.SoftName},
+		"4 messages dropped|lexical":                                                                   {Level: levels.HardName, Engine: "lexical", Fallback: "lexical"},
+		"7 messages summarised|ollama accepted without 2 lines that nothing bears out|fallback: brief": {Level: levels.Emergency, Engine: "ollama", Fallback: "brief", Removed: 2},
+		"1 message summarised":                                                                         {Level: levels.LayerName},
+		"":                                                                                             {Level: levels.FitName},
 	} {
 		if got := strings.Join((Screen{}).Said(tiercompact.Report{Edits: edits}, a), "|"); got != want {
 			t.Errorf("%s said %q, want %q", a.Level, got, want)
@@ -36,7 +36,7 @@ func TestSaidTellsWhatALevelDid(t *testing.T) {
 
 func TestTriedSaysWhatCameToNothing(t *testing.T) {
 	a := tiercompact.Applied{Attempts: []tiercompact.Attempt{{Engine: "ollama", Reason: "it is empty", Then: "brief"}}}
-	if got := strings.Join(Tried(a), "|"); got != "ollama rejected: it is empty; then brief" {
+	if got := strings.Join(Tried(a), "|"); got != "ollama failed: it is empty; next: brief" {
 		t.Errorf("tried %q", got)
 	}
 }

@@ -98,7 +98,7 @@ func TestARemovedSessionFileIsWrittenAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			warned := strings.Contains(strings.Join(r.Warnings, "\n"), "is written anew")
+			warned := strings.Contains(strings.Join(r.Warnings, "\n"), "is written again")
 			if want := n%7 == 3; warned != want {
 				t.Errorf("%s, message %d: warnings %q", name, n+1, r.Warnings)
 			}

@@ -40,6 +40,60 @@ func TestSteadyBeginsNearTheBudget(t *testing.T) {
 	}
 }
 
+// The rule holds for rounds before a request and in idle time too, if the request fits.
+func TestSteadyBeginsNearTheBudgetBeforeARequest(t *testing.T) {
+	own := levels.Thresholds{levels.SoftName: 0.4, levels.HardName: 0.5, levels.Emergency: 0.6}
+	room := func(s *tiercompact.Session) (tiercompact.Report, error) { return s.MakeRoom(t.Context(), 3000) }
+	before := func(s *tiercompact.Session) (tiercompact.Report, error) { return s.Preflight(t.Context()) }
+	resent := func(s *tiercompact.Session) (tiercompact.Report, error) {
+		c, err := tiercompact.New(tiercompact.Config{Window: 20000, Preset: tiercompact.Steady, Count: quarter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, r, err := c.Preflight(t.Context(), "", s.Messages())
+		return r, err
+	}
+	policy := func(trigger float64) (p tiercompact.PolicyConfig) {
+		p = tiercompact.Defaults(tiercompact.Steady).Policy
+		p.TriggerPct = trigger
+		return p
+	}
+	for _, test := range []struct {
+		name   string
+		cfg    tiercompact.Config
+		tokens int
+		run    func(*tiercompact.Session) (tiercompact.Report, error)
+		reason string
+	}{
+		{"room below 0.95", tiercompact.Config{Preset: tiercompact.Steady}, 17400, room, tiercompact.BelowBudget},
+		{"room at 0.95", tiercompact.Config{Preset: tiercompact.Steady}, 17600, room, ""},
+		{"room, own thresholds", tiercompact.Config{Preset: tiercompact.Steady, Thresholds: own}, 17000, room, ""},
+		{"room, default", tiercompact.Config{}, 17000, room, ""},
+		{"preflight below 0.95", tiercompact.Config{Preset: tiercompact.Steady}, 17400, before, tiercompact.BelowBudget},
+		{"preflight at 0.95", tiercompact.Config{Preset: tiercompact.Steady}, 17600, before, ""},
+		{"preflight of a history below 0.95", tiercompact.Config{Preset: tiercompact.Steady}, 17400, resent, tiercompact.BelowBudget},
+		{"preflight of a history at 0.95", tiercompact.Config{Preset: tiercompact.Steady}, 17600, resent, ""},
+		{"preflight, own share", func() tiercompact.Config {
+			c := tiercompact.Defaults(tiercompact.Steady)
+			c.Policy = policy(0.5)
+			return c
+		}(), 17000, before, ""},
+		{"preflight, default", tiercompact.Config{}, 17400, before, ""},
+	} {
+		test.cfg.Window, test.cfg.Count, test.cfg.Trigger = 20000, quarter, tiercompact.EveryMessage
+		s := start(t, test.cfg)
+		if err := s.Load(turns("", 40, test.tokens/100)); err != nil { // adding makes no round here
+			t.Fatal(err)
+		}
+		if err := s.Load([]chat.Message{said(chat.Assistant, test.tokens-s.Usage().Tokens, 99)}); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := test.run(s); r.Before != test.tokens || r.Reason != test.reason || r.Compacted() != (test.reason == "") || err != nil {
+			t.Errorf("%s: %d tokens of a budget of %d, reason %q, compacted %v, %v; want %q", test.name, r.Before, r.Usage.Budget, r.Reason, r.Compacted(), err, test.reason)
+		}
+	}
+}
+
 // The minimum gain is a share of what can be freed: in a small window, of which the
 // system prompt takes most, a round of steady is still made within the budget.
 func TestMinGainIsAShareOfWhatCanBeFreed(t *testing.T) {

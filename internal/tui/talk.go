@@ -447,7 +447,7 @@ func (t *Talk) tellSlow(a model.Answer) {
 		return
 	}
 	t.toldSlow = true
-	t.emitNote("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
+	t.emitNote("%s took %s to read the prompt: the machine is slow, or busy; stop other programs that use its cores, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
 }
 
 // Close ends the chat; its session can be resumed. The error reports what is not on disk.
