@@ -12,6 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
@@ -241,5 +242,22 @@ func TestAnExtractSaysWhy(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, "of the window, 400 tokens freed") {
 		t.Errorf("%q", last)
+	}
+}
+
+func TestTheDocumentHasEachCommand(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "CHAT.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands() {
+		if !strings.Contains(string(raw), "`/"+c.name) {
+			t.Errorf("docs/CHAT.md does not have /%s", c.name)
+		}
+	}
+	for _, k := range filetools.Kinds() {
+		if !strings.Contains(string(raw), "`"+string(k)+"`") {
+			t.Errorf("docs/CHAT.md does not have %s", k)
+		}
 	}
 }
