@@ -45,6 +45,8 @@ func TestCommands(t *testing.T) {
 		{"/why", "no check has been made", ""},
 		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
 		{"/files", "no file is in", ""},
+		{"/system\n", "the system prompt is", ""},
+		{"/bogus\nnow", "", "no command /bogus;"},
 		{"/bogus now", "", "no command /bogus"},
 		{"//etc/hosts is what?", "", ""},
 		{"/help", "/compact [NOTE]", ""},
