@@ -237,10 +237,15 @@ func TestAnExtractSaysWhy(t *testing.T) {
 	r := tiercompact.Report{Before: 900, After: 500, Applied: []tiercompact.Applied{
 		{Level: levels.Emergency, Before: 900, After: 500, Engine: levels.FallbackExtractive, Why: "the server has no llama3.2:3b"},
 		{Level: levels.HardName, Before: 900, After: 900, Engine: "lexical", Why: "no embedding model"},
+		{Level: levels.LayerName, Before: 900, After: 900, Engine: levels.FallbackExtractive, Why: "it is a refusal",
+			Attempts: []tiercompact.Attempt{{Engine: "ollama/x", Reason: "it is a refusal", Then: levels.FallbackExtractive}}},
 	}}
 	lines := roundLines(screen.Screen{}, r)
 	if want := "emergency −400 tokens · extractive · no model wrote it: the server has no llama3.2:3b"; lines[1] != want || strings.Contains(lines[2], "model") {
 		t.Errorf("%q, want %q", lines, want)
+	}
+	if n := strings.Count(strings.Join(lines, "\n"), "it is a refusal"); n != 1 {
+		t.Errorf("the reason of a failed attempt is there %d times: %q", n, lines)
 	}
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, "of the window, 400 tokens freed") {
 		t.Errorf("%q", last)
