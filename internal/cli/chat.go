@@ -45,9 +45,9 @@ fit.
 If the window is not set, the model is loaded before the first question, to see
 which window the server gives it.
 
-The model may list, read and search the files of the folder in which the chat was
-started, after you permit it: the chat asks before each kind of access. Links are
-not followed, and nothing is written. --tools never turns it off.
+The model may list, read and search the files of the folder in which the chat
+was started, after you permit it: the chat asks before each kind of access.
+Links are not followed, and nothing is written. --tools never turns it off.
 
 If input or output is not a terminal, or cannot place its cursor (TERM=dumb),
 each line of input is a message or a command, and answers go to stdout; if

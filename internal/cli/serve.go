@@ -58,7 +58,7 @@ not see them.
 serve prints a line for each round, and warnings; with --verbose, for each
 request too.
 
-serve listens on loopback. At another address it demands a token, which
+serve listens on loopback. At another address it needs a token, which
 clients send as their API key: set ` + tokenVariable + `, or give --token-file.`,
 		Example: `  tiercompact serve --upstream http://127.0.0.1:11434
   tiercompact serve --upstream http://127.0.0.1:11434 --native --window 32768

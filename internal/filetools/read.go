@@ -2,6 +2,7 @@ package filetools
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -26,7 +27,7 @@ func (f *Folder) listFolder(c Call, limit int) (string, error) {
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(maxEntries)
-	if err != nil && len(entries) == 0 && err != io.EOF {
+	if err != nil && len(entries) == 0 && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("%s cannot be listed: %w", c.Path, cause(err))
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })

@@ -14,17 +14,20 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// Chat makes a model continue a conversation. each receives every piece of the
-// answer as it arrives; an error of each ends the answer, and is returned
-// unchanged. With any error, Chat also returns the partial answer. Chat uses
-// /api/chat, because /v1 accepts no window. It forbids the server to drop messages
-// from the front, or half of the prompt during the answer, which it would do
-// silently: if the prompt is longer than the window, the error is
-// [model.ErrTooLong]; if the answer fills the window, it is cut off. An empty
-// answer (no text, no calls) is not an error. If ctx ends, the connection is
-// closed. A server that is writing then stops immediately. One that is still
-// reading the prompt continues to its end (0.17.4), and delays the next request;
-// after a [model.Request.OneOff], the model is therefore unloaded.
+// Chat asks a model to continue a conversation. It calls each with every piece of the
+// answer, in order. If each returns an error, the answer ends, and Chat returns that
+// error. After any error, Chat also returns the part of the answer that arrived. An
+// answer without text and calls is not an error.
+//
+// Chat uses /api/chat, because /v1 does not accept a window. Without a setting, the
+// server drops messages from the front of a prompt that is too long, and half of the
+// prompt if the answer fills the window, both silently. Chat forbids both: a prompt
+// that is longer than the window is [model.ErrTooLong], and an answer that fills the
+// window is cut off.
+//
+// If ctx ends, Chat closes the connection. A server that is writing then stops. A
+// server that is reading the prompt continues to its end (0.17.4), and delays the next
+// request; therefore the model is unloaded after a [model.Request.OneOff].
 func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
 	const what = "chat with"
 	request, err := c.newRequest(r)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact"
@@ -63,7 +64,10 @@ func (t *Talk) Do(ctx context.Context, line string) error {
 	case strings.HasPrefix(rest, "/"):
 		return t.Send(ctx, rest)
 	}
-	name, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	name, arg := strings.TrimSpace(rest), ""
+	if at := strings.IndexFunc(name, unicode.IsSpace); at >= 0 {
+		name, arg = name[:at], name[at:]
+	}
 	all := commands()
 	at := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if at < 0 {
@@ -98,7 +102,11 @@ func (t *Talk) undoCommand(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	t.freed = max(0, t.freed-(report.After-report.Before))
+	freed := report.After - report.Before
+	if t.round.Step == report.Step { // messages that were added since are counted otherwise
+		freed = t.round.Freed()
+	}
+	t.freed = max(0, t.freed-freed)
 	t.level, t.round = "", tiercompact.Report{}
 	t.check = tiercompact.Report{Reason: fmt.Sprintf("round %d was taken back", report.Step)}
 	t.emitNote("round %d is taken back: %s tokens, %s of the window", report.Step, screen.Grouped(report.After), screen.Percent(report.Usage.Share))

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/filetools"
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
@@ -44,6 +46,8 @@ func TestCommands(t *testing.T) {
 		{"/why", "no check has been made", ""},
 		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
 		{"/files", "no file is in", ""},
+		{"/system\n", "the system prompt is", ""},
+		{"/bogus\nnow", "", "no command /bogus;"},
 		{"/bogus now", "", "no command /bogus"},
 		{"//etc/hosts is what?", "", ""},
 		{"/help", "/compact [NOTE]", ""},
@@ -234,12 +238,34 @@ func TestAnExtractSaysWhy(t *testing.T) {
 	r := tiercompact.Report{Before: 900, After: 500, Applied: []tiercompact.Applied{
 		{Level: levels.Emergency, Before: 900, After: 500, Engine: levels.FallbackExtractive, Why: "the server has no llama3.2:3b"},
 		{Level: levels.HardName, Before: 900, After: 900, Engine: "lexical", Why: "no embedding model"},
+		{Level: levels.LayerName, Before: 900, After: 900, Engine: levels.FallbackExtractive, Why: "it is a refusal",
+			Attempts: []tiercompact.Attempt{{Engine: "ollama/x", Reason: "it is a refusal", Then: levels.FallbackExtractive}}},
 	}}
 	lines := roundLines(screen.Screen{}, r)
-	if want := "emergency −400 tokens · extractive · no model wrote it: the server has no llama3.2:3b"; lines[1] != want || strings.Contains(lines[2], "model") {
+	if want := "emergency −400 tokens · extractive · no model wrote it: the server has no llama3.2:3b"; !slices.Contains(lines, want) || !slices.Contains(lines, "hard −0 tokens · lexical") {
 		t.Errorf("%q, want %q", lines, want)
+	}
+	if n := strings.Count(strings.Join(lines, "\n"), "it is a refusal"); n != 1 {
+		t.Errorf("the reason of a failed attempt is there %d times: %q", n, lines)
 	}
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, "of the window, 400 tokens freed") {
 		t.Errorf("%q", last)
+	}
+}
+
+func TestTheDocumentHasEachCommand(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "CHAT.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands() {
+		if !strings.Contains(string(raw), "`/"+c.name) {
+			t.Errorf("docs/CHAT.md does not have /%s", c.name)
+		}
+	}
+	for _, k := range filetools.Kinds() {
+		if !strings.Contains(string(raw), "`"+string(k)+"`") {
+			t.Errorf("docs/CHAT.md does not have %s", k)
+		}
 	}
 }

@@ -27,7 +27,7 @@ func roundLines(s screen.Screen, r tiercompact.Report) []string {
 	for _, a := range r.Applied {
 		head := fmt.Sprintf("%s %s%s tokens", a.Level, s.Sign("−", "-"), screen.Grouped(a.Before-a.After))
 		parts := append([]string{head}, s.Said(r, a)...)
-		if a.Engine == levels.FallbackExtractive && a.Why != "" {
+		if a.Engine == levels.FallbackExtractive && a.Why != "" && len(a.Attempts) == 0 { // an attempt has its own line
 			parts = append(parts, "no model wrote it: "+a.Why)
 		}
 		lines = append(lines, strings.Join(parts, s.Sign(" · ", ", ")))
