@@ -111,7 +111,7 @@ type nameScan struct {
 func (s *nameScan) scanMessage(m chat.Message, i int) {
 	said, verbatim := m.Role == chat.Assistant, m.State == chat.Active
 	for k := len(m.Parts) - 1; k >= 0; k-- {
-		replaces := false
+		replaces, first := false, len(s.lines)
 		eachText(m.Parts[k], func(key, text string) {
 			old := isReplacedText(key)
 			replaces = replaces || old
@@ -119,6 +119,7 @@ func (s *nameScan) scanMessage(m chat.Message, i int) {
 				s.scanLine(strings.TrimSpace(line), i, said, !old, verbatim)
 			}
 		})
+		slices.Reverse(s.lines[first:])
 		if replaces {
 			eachText(m.Parts[k], func(key, text string) {
 				if isReplacedText(key) {
