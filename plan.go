@@ -345,7 +345,7 @@ func (r *round) summaryWriter() levels.Writer {
 
 // linesShare is the share of the window by which lines of names extend the default limit
 // of a summary in a round that refills.
-const linesShare = 0.04
+const linesShare = 0.07
 
 // recallTokens is the approximate size of the recall line in a summary.
 const recallTokens = 12

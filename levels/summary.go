@@ -157,7 +157,7 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	limit := w.namesBeside(v, said)
 	listed := min(limit, v.Window*namesPercent/100)
 	if limit > listed {
-		listed = min(listed, limit/3)
+		listed = min(listed, limit*3/10)
 	}
 	names, lines := all.Names(original, said, files, listed, limit-listed-headings)
 	names, lines = slices.DeleteFunc(names, secret), slices.DeleteFunc(lines, secret)
