@@ -304,7 +304,8 @@ func (cfg Config) withBuiltIn() Config {
 	return cfg
 }
 
-// summaryMax is the maximum length of a summary, in tokens.
+// summaryMax is the maximum length of a summary, in tokens, without what lines of names
+// extend it by.
 func (cfg Config) summaryMax() int {
 	if n, set := cfg.Summary.MaxTokens.Get(); set {
 		return n

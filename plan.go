@@ -344,12 +344,20 @@ func (r *round) summaryWriter() levels.Writer {
 	if !r.cfg.summarySet {
 		w.Text = defaultTextMax(r.cfg.Window)
 		w.Max += recallTokens // a limit that was set is for all of the message
+		if r.refillsFiles() {
+			w.Lines = r.windowShare(linesShare)
+			w.Max += w.Lines
+		}
 	}
 	if r.cfg.known != nil {
 		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
 	}
 	return w
 }
+
+// linesShare is the share of the window by which lines of names extend the default limit
+// of a summary in a round that refills.
+const linesShare = 0.07
 
 // recallTokens is the approximate size of the recall line in a summary.
 const recallTokens = 12

@@ -109,16 +109,17 @@ type nameScan struct {
 }
 
 func (s *nameScan) scanMessage(m chat.Message, i int) {
-	said := m.Role == chat.Assistant
+	said, verbatim := m.Role == chat.Assistant, m.State == chat.Active
 	for k := len(m.Parts) - 1; k >= 0; k-- {
-		replaces := false
+		replaces, first := false, len(s.lines)
 		eachText(m.Parts[k], func(key, text string) {
 			old := isReplacedText(key)
 			replaces = replaces || old
 			for line := range strings.SplitSeq(text, "\n") {
-				s.scanLine(strings.TrimSpace(line), i, said, !old)
+				s.scanLine(strings.TrimSpace(line), i, said, !old, verbatim)
 			}
 		})
+		slices.Reverse(s.lines[first:])
 		if replaces {
 			eachText(m.Parts[k], func(key, text string) {
 				if isReplacedText(key) {
@@ -132,7 +133,7 @@ func (s *nameScan) scanMessage(m chat.Message, i int) {
 }
 
 // scanLine notes the names of a line, and the line if it can be shown.
-func (s *nameScan) scanLine(line string, i int, said, current bool) {
+func (s *nameScan) scanLine(line string, i int, said, current, verbatim bool) {
 	first := int32(len(s.placed))
 	eachListedName(line, func(name string) {
 		if len(name) > longestName {
@@ -152,7 +153,8 @@ func (s *nameScan) scanLine(line string, i int, said, current bool) {
 	if int32(len(s.placed)) == first {
 		return
 	}
-	if !current || !showableLine(line) || s.known[line] || s.replaced[line] {
+	list := !verbatim && len(s.placed)-int(first) > maxListNames
+	if !current || list || !showableLine(line) || s.known[line] || s.replaced[line] {
 		s.placed = s.placed[:first]
 		return
 	}

@@ -40,7 +40,41 @@ func TestLinesOfNames(t *testing.T) {
 	if want := "return readIndex(path, maxPages)|func openStore(ctx, path string) error {"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := names.Lines(34, countBytes); countBytes(strings.Join(got, "\n")) > 34 || len(got) != 1 {
+	if got := names.Lines(14, countBytes); len(got) != 1 || countBytes(got[0]) > 14 {
+		t.Error(got)
+	}
+}
+
+// A list of names does not say what they are: a name that only a list still has is shown
+// on its line, one that a kept line has is not.
+func TestLinesAreForNamesOutOfTheirPlace(t *testing.T) {
+	removed := []chat.Message{chat.NewText(chat.User, "func openStore(path string) error {\n\treturn readIndex(path, maxPages)\n"+
+		"The long description of the work says that internal/store/index_file.go has the index, and much more about it.")}
+	list := chat.NewText(chat.Assistant, "also: openStore readIndex maxPages pageSize rootNode")
+	list.State = chat.Outlined
+	names := NamesOf(removed, []chat.Message{list, chat.NewText(chat.User, "we call readIndex(path, maxPages) here")})
+	got := strings.Join(names.Lines(1000, countBytes), "|")
+	if want := "func openStore(path string) error {|…work says that internal/store/index_file.go has the index, and…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if listed := names.List(1000, countBytes); len(listed) != 1 || listed[0] != "internal/store/index_file.go" {
+		t.Error(listed)
+	}
+	if names.MarkShown("- read index_file.go: openStore, readIndex, maxPages, pageSize", false); len(names.Lines(1000, countBytes)) != 2 {
+		t.Error("a list of the summary is taken for lines")
+	}
+	names.MarkShown("func openStore(path string) error {", true)
+	if got := names.Lines(1000, countBytes); len(got) != 1 {
+		t.Error(got)
+	}
+}
+
+// A line of a list in an earlier summary is not shown as a line of the conversation.
+func TestListsAreNoLines(t *testing.T) {
+	summary := chat.Message{Role: chat.Assistant, State: chat.Summarized, Parts: []chat.Part{{Kind: chat.Summary,
+		Text: "openStore, readIndex, maxPages, pageSize, rootNode\nopenStore is called by rootNode"}}}
+	got := NamesOf([]chat.Message{summary}, nil).Lines(1000, countBytes)
+	if len(got) != 1 || got[0] != "openStore is called by rootNode" {
 		t.Error(got)
 	}
 }

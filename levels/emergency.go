@@ -77,7 +77,7 @@ func (v View) summarizeRange(ctx context.Context, cut Cut, forced bool) (p Plan,
 		noModel = cmp.Or(noModel, "too little is summarised for a model to help")
 	}
 	w, why := s.summaryWriter(v, noModel)
-	w.Target = s.filledTokens(v, cut, w.Max)
+	w.Target = s.filledTokens(v, cut, w.Max-w.Lines)
 	gain := s.Before - max(v.Total()-cut.Tokens(v.Sizes)+w.Max, w.Target)
 	if p.TooLittle = !forced && !isBuiltIn(w.Summarizer) && (gain <= 0 || !s.Worth(gain)); p.TooLittle {
 		return p, nil

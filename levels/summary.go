@@ -35,6 +35,7 @@ type Writer struct {
 	Text       int                      // max tokens of the text, within Max; 0: the rest of Max
 	Facts      int                      // max tokens of the facts section, within Max
 	Ledger     int                      // max tokens of the names that would be lost, within Max
+	Lines      int                      // tokens of Max that only lines of names use
 	Target     int                      // tokens up to which excerpts of files fill the conversation; 0: no excerpts
 	Note       string                   // the user's wish
 	Deadline   time.Duration            // of one model call; 0: none
@@ -70,6 +71,7 @@ type Attempt struct {
 // smaller than they are.
 func (w Writer) limitedTo(tokens int) Writer {
 	w.Max = min(w.Max, max(1, tokens*2/3))
+	w.Lines = min(w.Lines, w.Max/3)
 	return w
 }
 
@@ -89,6 +91,9 @@ const sizedRecall = "0123abcd"
 func (w Writer) factsWithin(content int) int { return min(w.Facts, content/4) }
 func (w Writer) namesWithin(content int) int { return min(w.Ledger, content/4) }
 
+// ownContent returns the tokens of the content that are not only for lines of names.
+func (w Writer) ownContent(v View) int { return max(0, w.contentLimit(v)-w.Lines) }
+
 // textWithin is the maximum tokens of the text, given the tokens that are left.
 func (w Writer) textWithin(left int) int {
 	if w.Text > 0 {
@@ -102,7 +107,7 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	w = w.limitedTo(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v)
 	was, facts, _ := summarize.Split(previous)
-	content := w.contentLimit(v)
+	content := w.ownContent(v)
 	if w.clean = messages; w.Clean != nil {
 		w.clean = summarize.Request{Messages: messages}.Redacted(w.Clean).Messages
 	}
@@ -152,7 +157,7 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	limit := w.namesBeside(v, said)
 	listed := min(limit, v.Window*namesPercent/100)
 	if limit > listed {
-		listed = min(listed, limit/5)
+		listed = min(listed, limit*3/10)
 	}
 	names, lines := all.Names(original, said, files, listed, limit-listed-headings)
 	names, lines = slices.DeleteFunc(names, secret), slices.DeleteFunc(lines, secret)

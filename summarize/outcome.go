@@ -69,10 +69,15 @@ func masksExitCode(command string) bool {
 	return strings.Contains(command, "|") || strings.Contains(command, ";") || strings.Contains(command, "\n")
 }
 
+var (
+	outputTags = strings.NewReplacer("<output>", "", "</output>", "")
+	errorTags  = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
+)
+
 // withoutFrame returns an output without the lines and tags with which tools report
 // the exit code.
 func withoutFrame(text string) string {
-	text = strings.NewReplacer("<output>", "", "</output>", "").Replace(text)
+	text = outputTags.Replace(text)
 	var kept []string
 	all := strings.Split(text, "\n")
 	for i, line := range all {
@@ -100,7 +105,7 @@ func isFrameLine(line string) bool {
 
 // plainLine returns line without tags of tools and invisible characters.
 func plainLine(line string) string {
-	return chat.Visible(strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(strings.TrimPrefix(line, "Stdout: ")))
+	return chat.Visible(errorTags.Replace(strings.TrimPrefix(line, "Stdout: ")))
 }
 
 // saidInstead returns the user's words with a rejected call.

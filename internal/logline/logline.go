@@ -151,10 +151,13 @@ func ExitCode(text string) (code int, known bool) {
 
 // exitCodeOf returns the exit code in a line.
 func exitCodeOf(line string) (code int, known bool) {
-	if len(line) > 200 {
-		return 0, false
+	if len(line) > 200 || !strings.ContainsAny(line, "0123456789") {
+		return 0, false // the patterns take far longer
 	}
 	line = strings.ToLower(strings.TrimSpace(chat.Visible(line)))
+	if !strings.Contains(line, "code") && !strings.Contains(line, "status") {
+		return 0, false
+	}
 	for _, e := range exits {
 		if m := e.FindStringSubmatch(line); m != nil {
 			return parseDigits(m[1]), true
