@@ -145,3 +145,29 @@ func TestAPatchInALiteralHasLines(t *testing.T) {
 		t.Errorf("the content of a file was changed:\n%s", text)
 	}
 }
+
+func TestALongMessageIsPrintedToAWholeLine(t *testing.T) {
+	var lines []string
+	for i := range 200 {
+		lines = append(lines, fmt.Sprintf("line %d of the log of the server", i+1))
+	}
+	e := Entry{ID: "00000001", Messages: []Message{{Number: 3, Title: "message 3, user", Message: chat.NewText(chat.User, strings.Join(lines, "\n"))}}}
+	q := Query{Tokens: 100}
+	text, more, err := e.PrintMessage(3, q, false)
+	must(t, err)
+	if !strings.HasPrefix(text, "== message 3, user\nline 1 of") || !strings.HasSuffix(text, "server\n") || !strings.HasSuffix(more, "of 200") || q.count(text) > 100 {
+		t.Errorf("%q: %s", more, text)
+	}
+	if text, more, err := e.PrintMessage(3, q, true); err != nil || more != "" || !strings.Contains(text, "line 200 of") {
+		t.Errorf("full: %q, %v", more, err)
+	}
+}
+
+func TestTheBeginningOfAnIDIsEnough(t *testing.T) {
+	store := searched(t, entry("3f9a1c2e", "one"), entry("3f9b0000", "two"))
+	for prefix, want := range map[string]int{"3f9a": 1, "3f9": 2, "beef": 0} {
+		if ids, err := store.IDsWith(t.Context(), []string{"s"}, prefix); err != nil || len(ids) != want {
+			t.Errorf("%s: %v, %v", prefix, ids, err)
+		}
+	}
+}
