@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/internal/ids"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/internal/usedids"
 )
 
 // newestKept is how many messages soft does not change, so that older ones can go
@@ -60,8 +60,8 @@ type conversation struct {
 	sizes    []int
 	terms    []embed.Terms
 	facts    []files.Scan
-	ids      *ids.Set               // of all messages ever added, to keep ids unique
-	recalls  *ids.Recalls           // recall ids of earlier rounds
+	ids      *usedids.Set           // of all messages ever added, to keep ids unique
+	recalls  *usedids.Recalls       // recall ids of earlier rounds
 	calls    map[string][]chat.Part // by id, calls without a result so far
 	added    int                    // messages ever added
 
@@ -72,7 +72,7 @@ type conversation struct {
 }
 
 func newConversation(cfg settings) conversation {
-	return conversation{policy: cfg.policy, ids: new(ids.Set), recalls: new(ids.Recalls), calls: make(map[string][]chat.Part)}
+	return conversation{policy: cfg.policy, ids: new(usedids.Set), recalls: new(usedids.Recalls), calls: make(map[string][]chat.Part)}
 }
 
 func (c *conversation) totalTokens() int { return c.messageTokens() + c.tools }

@@ -186,7 +186,7 @@ func (r *round) removedEntries() []archive.Entry {
 	for _, st := range r.steps {
 		for _, e := range st.edits {
 			gone := replacedMessages(st.before.messages[e.Start:e.End], e.New)
-			id := recallID(e)
+			id := replacementID(e)
 			if len(gone) == 0 || id == "" {
 				continue // a pure insertion replaces nothing, or what another edit drops
 			}
@@ -208,7 +208,8 @@ func (r *round) removedEntries() []archive.Entry {
 	return out
 }
 
-func recallID(e edit.Edit) string {
+// replacementID is the recall id that the new text of an edit shows, or stands for.
+func replacementID(e edit.Edit) string {
 	if e.Recall != "" {
 		return e.Recall
 	}
@@ -324,7 +325,7 @@ func (s *Session) recallByID(ctx context.Context, id string, message int, q reca
 		return "", s.cfg.redactError(err)
 	}
 	if message > 0 {
-		return whole.PrintMessage(message, q, false)
+		return printedMessage(whole, message, q)
 	}
 	const hint = "[%s; ask for one by id and message, or search for words]"
 	full := q.Tokens
@@ -334,6 +335,16 @@ func (s *Session) recallByID(ctx context.Context, id string, message int, q reca
 		text += fmt.Sprintf(hint, more)
 	}
 	return text, nil
+}
+
+func printedMessage(e recall.Entry, number int, q recall.Query) (string, error) {
+	full := q.Tokens
+	q.Tokens = max(1, full-30)
+	text, more, err := e.PrintMessage(number, q, false)
+	if more != "" {
+		text += fmt.Sprintf("\n[%s; search for words of the rest]", more)
+	}
+	return text, err
 }
 
 func (s *Session) recallByWords(ctx context.Context, q recall.Query) (string, error) {

@@ -339,7 +339,7 @@ func (st *levelStep) appliedLevel() Applied {
 func (st *levelStep) reportedEdits(cfg *settings) []Edit {
 	out := make([]Edit, 0, len(st.edits))
 	for k, e := range st.edits {
-		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: cfg.redactText(e.Why), Recall: recallID(e)}
+		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: cfg.redactText(e.Why), Recall: replacementID(e)}
 		for i := e.Start; i < e.End; i++ {
 			x.IDs = append(x.IDs, st.before.messages[i].ID)
 			x.Before += st.before.sizes[i]

@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/guard"
-	"github.com/tiercompact/tiercompact/internal/ids"
+	"github.com/tiercompact/tiercompact/internal/usedids"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
@@ -22,7 +22,7 @@ import (
 type Session struct {
 	id     string
 	cfg    settings
-	learnt ids.SyncSet // ids of the messages whose secrets are known
+	learnt usedids.SyncSet // ids of the messages whose secrets are known
 
 	recording   sync.Mutex // held while messages go into work; locked before mu
 	mu          sync.Mutex // guards the fields below; never held while a round is planned

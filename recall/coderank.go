@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 )
 
@@ -15,7 +16,8 @@ import (
 const (
 	contextWeight    = 0.8  // what the conversation is about now
 	definitionWeight = 0.6  // a definition of a name in the query
-	bareWeight       = 4    // a call or a result that hardly has text: below all others
+	bareWeight       = 4    // a call or a result that hardly has text, if text of a file is looked for
+	bareOtherwise    = 0.3  // the same for other queries
 	oldWeight        = 0.4  // text that an edit replaced: below the text that it wrote
 	fileNameWeight   = 0.5  // the query has the words of the file's name
 	fileKindWeight   = 0.5  // the query names the kind of the file, such as documentation
@@ -26,15 +28,19 @@ const (
 	noFileWeight     = 0.5  // text of no file, if the query announces work on one
 )
 
-// bareLength is the number of terms below which a call or a result hardly has text.
-const bareLength = 60
+// Numbers of terms below which a call and a result hardly have text.
+const (
+	bareCall   = 60
+	bareResult = 25
+)
 
 // A docKind is what the ranking of code knows of a passage.
 type docKind struct {
-	file       int32 // in the table, -1 for none
-	newer      float32
-	tool, head bool
-	old        bool
+	file  int32 // in the table, -1 for none
+	newer float32
+	bare  float32 // 1: has no text, 0: has text
+	head  bool
+	old   bool
 }
 
 // A sessionFile is a file that passages show.
@@ -67,7 +73,7 @@ func (s *snapshot) newFileTable() *fileTable {
 			versions, newest = append(versions, 0), append(newest, -1)
 		}
 		part := p.docs[p.at]
-		t.docs[d] = docKind{file: k, tool: p.msg.tool > 0, head: part.part == 0 && p.msg.passages > 1, old: part.old}
+		t.docs[d] = docKind{file: k, bare: bareness(p, s.lengths[d]), head: part.part == 0 && p.msg.passages > 1, old: part.old}
 		if k < 0 {
 			continue
 		}
@@ -83,6 +89,18 @@ func (s *snapshot) newFileTable() *fileTable {
 		}
 	}
 	return t
+}
+
+// bareness returns how far a call or a result is from having text.
+func bareness(p place, length int32) float32 {
+	limit := float32(bareCall)
+	switch {
+	case p.msg.tool == 0:
+		return 0
+	case roles[p.msg.role] == chat.Tool:
+		limit = bareResult
+	}
+	return max(0, 1-float32(length)/limit)
 }
 
 // nameWords puts spaces between the words of a file name.
@@ -169,10 +187,10 @@ type codeRanking struct {
 
 // scores changes scores in the order of the conversation.
 func (c *codeRanking) scores(scores []float64) {
-	files := make([]float64, len(c.table.files))
+	files, bare := make([]float64, len(c.table.files)), float64(bareOtherwise)
 	announced := announcesWork(c.query)
 	if announced {
-		files = c.fileScores()
+		files, bare = c.fileScores(), bareWeight
 	}
 	for i, d := range c.order {
 		k := &c.table.docs[d]
@@ -181,9 +199,8 @@ func (c *codeRanking) scores(scores []float64) {
 		}
 		if c.defines[d] {
 			scores[i] += definitionWeight
-		}
-		if short := float64(c.lengths[d]) / bareLength; k.tool && short < 1 {
-			scores[i] -= bareWeight * (1 - short)
+		} else {
+			scores[i] -= bare * float64(k.bare)
 		}
 		if k.old {
 			scores[i] -= oldWeight

@@ -13,8 +13,7 @@ import (
 const (
 	contextMessages = 6
 	contextBytes    = 2000 // of one message
-	// mostFrequent is how many passages may have a word of it, if that is not less than
-	// an eighth of them.
+	// mostFrequent is how many passages may have a word of it.
 	mostFrequent = 2000
 )
 
@@ -63,15 +62,25 @@ func (s *IndexedStore) newestContext(ctx context.Context, x *index) string {
 }
 
 // contextScores returns how well each passage matches a context, from 0 to 1. Words that
-// very many passages have say little, and cost most: they are left out.
+// very many passages have say little, and cost most: they are left out. The scores of the
+// last context are kept.
 func (s *snapshot) contextScores(text string) []float64 {
 	if text == "" {
 		return nil
 	}
+	s.last.Lock()
+	defer s.last.Unlock()
+	if s.last.context != text {
+		s.last.context, s.last.scores = text, s.matchContext(text)
+	}
+	return s.last.scores
+}
+
+func (s *snapshot) matchContext(text string) []float64 {
 	corpus := s.corpus()
 	find := corpus.Find
 	corpus.Find = func(hash uint32, each func(doc, count int)) {
-		if s.frequency(hash) <= max(mostFrequent, len(s.lengths)/8) {
+		if s.frequency(hash) <= mostFrequent {
 			find(hash, each)
 		}
 	}

@@ -3,12 +3,56 @@ package recall
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/tiercompact/tiercompact/embed"
 )
 
-// definition finds the names that a text defines, in the common languages.
-var definition = regexp.MustCompile(`(?m)^[ \t]*(?:(?:export|public|private|protected|static|pub(?:\([a-z]+\))?|async|default|abstract|final|unsafe|extern)[ \t]+)*(?:func|def|class|type|function|fn|struct|interface|enum|trait|const|let|var|module|namespace|CREATE TABLE)[ \t]+(?:\([^)\n]{1,60}\)[ \t]*)?\*?([A-Za-z_$][\w$]{2,60})`)
+// Words at the beginning of a line that defines a name, in the common languages.
+var (
+	defining  = wordSet("func", "def", "class", "type", "function", "fn", "struct", "interface", "enum", "trait", "const", "let", "var", "module", "namespace")
+	modifying = wordSet("export", "public", "private", "protected", "static", "pub", "async", "default", "abstract", "final", "unsafe", "extern")
+)
+
+func wordSet(words ...string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
+}
+
+// definedIn returns the name that a line defines, "" for none.
+func definedIn(line string) string {
+	line = strings.TrimLeft(line, " \t")
+	for range 5 {
+		word, rest, more := strings.Cut(line, " ")
+		switch {
+		case !more || len(word) > 9:
+			return ""
+		case defining[word]:
+			if strings.HasPrefix(rest, "(") { // a receiver
+				_, rest, _ = strings.Cut(rest, ") ")
+			}
+			return leadingName(strings.TrimLeft(rest, " *"))
+		case !modifying[word]:
+			return ""
+		}
+		line = rest
+	}
+	return ""
+}
+
+func leadingName(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if end < 0 {
+		end = len(text)
+	}
+	if end < 3 || end > 60 {
+		return ""
+	}
+	return text[:end]
+}
 
 // definitionTerm is a word that only the index has: a passage that defines a name has it.
 func definitionTerm(name string) string {
@@ -18,9 +62,13 @@ func definitionTerm(name string) string {
 // definitionTerms returns the terms of the names that a text defines.
 func definitionTerms(text string) string {
 	var b strings.Builder
-	for _, m := range definition.FindAllStringSubmatch(text, -1) {
-		b.WriteByte('\n')
-		b.WriteString(definitionTerm(m[1]))
+	for line := range strings.SplitSeq(text, "\n") {
+		if trimmed := strings.TrimLeft(line, " "); trimmed != "" && trimmed[0] <= '9' {
+			line = withoutNumber(line)
+		}
+		if name := definedIn(line); name != "" {
+			b.WriteString("\n" + definitionTerm(name))
+		}
 	}
 	return b.String()
 }

@@ -184,18 +184,32 @@ func (q Query) clip(text string) string {
 	return clipped(text, low)
 }
 
-// PrintMessage returns message n, within the query's tokens unless full.
-func (e Entry) PrintMessage(n int, q Query, full bool) (string, error) {
+// PrintMessage returns message n, within the query's tokens unless full. Of a message that
+// is longer, it returns whole lines from the beginning; more says how many there are.
+func (e Entry) PrintMessage(n int, q Query, full bool) (text, more string, err error) {
 	for i, m := range e.Messages {
 		if m.Number == n || m.Number == 0 && i+1 == n {
 			text := fmt.Sprintf("== %s\n%s\n", m.Title, textOf(m.Message))
 			if full || q.fits(text) {
-				return text, nil
+				return text, "", nil
 			}
-			return q.clip(text), nil
+			text, more := q.clipLines(text)
+			return text, more, nil
 		}
 	}
-	return "", fmt.Errorf("recall %s has no message %d; it has %s", e.ID, n, e.numbers())
+	return "", "", fmt.Errorf("recall %s has no message %d; it has %s", e.ID, n, e.numbers())
+}
+
+// clipLines returns as many whole lines of a text as fit, at least a part of the second:
+// the first is a heading.
+func (q Query) clipLines(text string) (clip, more string) {
+	clip = q.clip(text)
+	all := strings.Count(text, "\n") - 1
+	if at := strings.LastIndexByte(strings.TrimSuffix(clip, "…"), '\n'); strings.Count(clip[:at+1], "\n") > 1 {
+		clip = clip[:at+1]
+		return clip, fmt.Sprintf("lines 1-%d of %d", strings.Count(clip, "\n")-1, all)
+	}
+	return clip, "the beginning of a long line"
 }
 
 // numbers lists the numbers of the messages.

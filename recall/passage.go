@@ -192,9 +192,12 @@ func callText(p chat.Part) string {
 	b.WriteString(p.Name)
 	leaves := leavesOf(p.Args)
 	if leaves == nil && p.Args != "" {
-		b.WriteString(" " + p.Args)
+		b.WriteString(" " + withoutEscapes(p.Args))
 	}
 	for _, l := range leaves {
+		if slices.Contains(scriptKeys, l.key) {
+			l.value = withoutEscapes(l.value)
+		}
 		b.WriteString("\n" + l.key + ":")
 		if strings.Contains(l.value, "\n") || len(l.value) > mostInline && !slices.Contains(pathKeys, l.key) {
 			b.WriteString("\n" + l.value) // the value can be found as whole lines
@@ -204,6 +207,32 @@ func callText(p chat.Part) string {
 	}
 	return b.String()
 }
+
+// withoutEscapes returns a text with the line ends of a script or patch that is a string
+// literal in it: a long line with several escaped line ends is no line for a reader.
+func withoutEscapes(text string) string {
+	if strings.Count(text, `\n`) < leastEscapes {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if len(line) >= longLine && strings.Count(line, `\n`) >= leastEscapes {
+			lines[i] = unescape.Replace(line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A line is several lines from so many bytes and escaped line ends on.
+const (
+	longLine     = 120
+	leastEscapes = 3
+)
+
+// scriptKeys are arguments that have a script or a patch, perhaps as a literal.
+var scriptKeys = []string{"command", "cmd", "script", "code", "input", "patch", "arguments", "args"}
+
+var unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`)
 
 // mostInline is the maximum size of a value on the line of its name.
 const mostInline = 11

@@ -26,6 +26,11 @@ type snapshot struct {
 	code     bool    // messages of tools are among them
 
 	table func() *fileTable // made by the first search of code
+	last  struct {
+		sync.Mutex
+		context string
+		scores  []float64 // of context
+	}
 }
 
 func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {

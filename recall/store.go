@@ -130,6 +130,30 @@ func (s *IndexedStore) Search(ctx context.Context, sessions []string, q Query) (
 	return r, nil
 }
 
+// IDsWith returns the recall ids of some sessions that begin with a prefix, sorted.
+func (s *IndexedStore) IDsWith(ctx context.Context, sessions []string, prefix string) ([]string, error) {
+	var ids []string
+	for _, session := range sessions {
+		x := s.index(session)
+		if err := x.refresh(ctx, s.Store, true); err != nil && !errors.Is(err, archive.ErrDamaged) {
+			return nil, err
+		}
+		x.mu.Lock()
+		for _, seg := range x.segments {
+			for _, step := range seg.steps {
+				for _, id := range step.entries {
+					if strings.HasPrefix(id, prefix) {
+						ids = append(ids, id)
+					}
+				}
+			}
+		}
+		x.mu.Unlock()
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
 // forget drops the index, and its file.
 func (x *index) forget() {
 	x.mu.Lock()

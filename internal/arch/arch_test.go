@@ -23,7 +23,7 @@ const (
 // may lists, for each package, the packages of this module it may import.
 // Tests may import anything.
 var may = map[string][]string{
-	".":                              {"archive", "chat", "internal/cooldown", "internal/edit", "embed", "files", "internal/guard", "internal/ids", "levels", "internal/protection", "recall", "redact", "internal/sizes", "summarize", "tokens", "trace"},
+	".":                              {"archive", "chat", "internal/cooldown", "internal/edit", "embed", "files", "internal/guard", "internal/usedids", "levels", "internal/protection", "recall", "redact", "internal/sizes", "summarize", "tokens", "trace"},
 	"archive":                        {"chat", "internal/edit", "internal/protection", "redact"},
 	"internal/archivetest":           {"archive", "chat", "internal/edit"},
 	"archive/s3":                     {"archive"},
@@ -51,7 +51,7 @@ var may = map[string][]string{
 	"files":                          {"chat", "internal/clip", "internal/logline"},
 	"internal/arch":                  {},
 	"internal/guard":                 {"archive", "chat", "levels", "summarize", "tokens"},
-	"internal/ids":                   {"chat", "internal/protection"},
+	"internal/usedids":               {"chat", "internal/protection"},
 	"internal/sizes":                 {"chat"},
 	"internal/chart":                 {"levels"},
 	"internal/clip":                  {},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,9 +30,9 @@ func newRecallCommand() *cobra.Command {
 best first: by words, and by meaning if there is an embedding model. stderr says
 which. A "phrase in quotes", a path and an id find what has them, first.
 
-With the id of an outline, a marker or a summary, it prints the messages that
-the id stands for, or a table of them if they do not fit; --message N prints one
-of them, --full prints all.
+With the id of an outline, a marker or a summary, or its first four digits, it
+prints the messages that the id stands for, or a table of them if they do not
+fit; --message N prints one of them, --full prints all.
 
 With --json, the answer is one object: "found" has the hits of a search, the
 best first, "entry" the messages of an id.`,
@@ -124,7 +125,10 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	store := recall.Indexed(plain, "")
 	defer func() { err = errors.Join(err, store.Close()) }()
 	o.query.Text, o.query.Count = text, count
-	if text = strings.TrimSpace(text); shapeOfID.MatchString(text) || len(text) < 40 && !strings.ContainsAny(text, " \"/") {
+	if text, err = wholeID(cmd.Context(), store, sessions, strings.TrimSpace(text)); err != nil {
+		return err
+	}
+	if shapeOfID.MatchString(text) || len(text) < 40 && !strings.ContainsAny(text, " \"/") {
 		e, session, err := recalled(cmd.Context(), store, sessions, text)
 		if err == nil {
 			return o.writeEntry(cmd, store, session, e)
@@ -141,6 +145,26 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 		return err
 	}
 	return o.search(cmd, store, sessions, name)
+}
+
+// beginningOfID is the form of a part of an id.
+var beginningOfID = regexp.MustCompile(`^[0-9a-f]{4,7}$`)
+
+// wholeID returns the id that a text is the beginning of, else the text.
+func wholeID(ctx context.Context, store *recall.IndexedStore, sessions []string, text string) (string, error) {
+	if !beginningOfID.MatchString(text) {
+		return text, nil
+	}
+	ids, err := store.IDsWith(ctx, sessions, text)
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 1:
+		return ids[0], nil
+	case len(ids) > 1:
+		return "", usageErrorf("%d recall ids begin with %s: %s", len(ids), text, joinFirst(ids))
+	}
+	return text, nil
 }
 
 // loadCounter returns the count of tokens in cl100k, which is loaded in the background.
@@ -196,9 +220,9 @@ func (o *recallOptions) writeEntry(cmd *cobra.Command, store *recall.IndexedStor
 	var text, more string
 	switch {
 	case o.message > 0:
-		text, err = e.PrintMessage(o.message, o.query, o.full)
-		if err == nil && !o.full && o.query.Count(text) >= o.query.Tokens-1 {
-			more = "the message is longer"
+		if text, more, err = e.PrintMessage(o.message, o.query, o.full); more != "" {
+			printNote(cmd, "%s; --tokens %d prints more, --full all", more, 4*o.query.Tokens)
+			more = ""
 		}
 	case o.full:
 		text = e.FullText()
@@ -226,7 +250,7 @@ func (o *recallOptions) writeEntryJSON(cmd *cobra.Command, session string, kept 
 		}
 	}
 	if o.message > 0 && len(shown.Messages) == 0 {
-		_, err := e.PrintMessage(o.message, o.query, true)
+		_, _, err := e.PrintMessage(o.message, o.query, true)
 		return err
 	}
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {

@@ -1,5 +1,5 @@
-// Package ids has sets of ids, by which a session keeps its ids unique.
-package ids
+// Package usedids remembers the ids that a session has used, so that each is used once.
+package usedids
 
 import (
 	"hash/maphash"
