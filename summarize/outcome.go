@@ -15,6 +15,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
+	said     string   // what the user said with it
 	line     string   // the most informative line of the output
 	tests    []string // names of tests that failed
 }
@@ -29,7 +30,8 @@ const maxScan = 32 << 10
 func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
 	if strings.Contains(clip.Bytes(text, 200), "tool use was rejected") {
-		return outcome{failed: true, rejected: true, line: "rejected by the user" + saidInstead(text)}
+		_, said, _ := strings.Cut(text, "the user said:")
+		return outcome{failed: true, rejected: true, said: strings.TrimSpace(said), line: "rejected by the user" + saidInstead(text)}
 	}
 	code, known := 0, false
 	if a.kind == runs || a.kind == uses {
@@ -90,7 +92,7 @@ func isFrameLine(line string) bool {
 	if _, known := logline.ExitCode(line); known {
 		return true
 	}
-	for _, head := range []string{"Wall time:", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
+	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
 		if strings.HasPrefix(line, head) {
 			return line != "Output:" || len(line) == len("Output:")
 		}
@@ -126,7 +128,7 @@ func (o outcome) wasMisused() bool {
 // failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found"} {
+	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user"} {
 		if strings.HasPrefix(first, head) {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
@@ -183,7 +185,7 @@ func onlyExplores(command string) bool {
 		return true
 	case "git":
 		second, _, _ := strings.Cut(strings.TrimPrefix(command, "git "), " ")
-		return second != "commit" && second != "push" && second != "merge" && second != "rebase" && second != "checkout" && second != "switch" && second != "tag" && second != "cherry-pick" && second != "reset" && second != "revert"
+		return second != "commit" && second != "push" && second != "merge" && second != "rebase" && second != "checkout" && second != "switch" && second != "tag" && second != "cherry-pick" && second != "reset" && second != "revert" && second != "rm" && second != "mv" && second != "restore" && second != "stash"
 	}
 	return false
 }
