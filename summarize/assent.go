@@ -20,6 +20,14 @@ func isAssent(own string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(assents, w) })
 }
 
+// isGreeting reports whether a person's words only greet.
+func isGreeting(own string) bool {
+	words := strings.Fields(paddedLower(clip.Bytes(own, 40)))
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.Contains([]string{"hi", "hello", "hey", "there", "good", "morning", "evening", "hallo", "moin", "bonjour", "hola", "ciao"}, w)
+	}) && words[0] != "good" && words[0] != "there"
+}
+
 // assents are the words of answers that only agree, with the words between them.
 var assents = strings.Fields(`yes yeah yep yup y ok okay k sure please do it that this so go ahead on for now then let's lets good great
 	perfect fine nice cool awesome excellent thanks thank you sounds looks lgtm continue proceed correct right exactly agreed agree

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
@@ -62,6 +63,12 @@ func looksLikeValue(name, word string) bool {
 		return len(word) >= 7 && digits && strings.Trim(word, "0123456789abcdef") == ""
 	case "id", "user", "account":
 		return len(word) >= 4 && digits
+	case "branch", "tag", "issue", "pr", "ticket":
+		if len(strings.TrimLeft(word, "#v")) < 2 {
+			return false // the second of several
+		}
+	}
+	switch name {
 	case "port", "issue", "pr", "timeout", "limit", "version", "ticket", "deadline", "budget", "release":
 		return digits
 	}
@@ -89,7 +96,12 @@ func isSetting(word string) bool {
 	return ok && value != "" && len(name) >= 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
 }
 
+// isTicketWord reports whether word looks like the key of a ticket, not like the name of
+// a standard.
 func isTicketWord(word string) bool {
 	before, after, ok := strings.Cut(word, "-")
+	if slices.Contains([]string{"UTF", "SHA", "ISO", "AES", "RSA", "MD", "HTTP", "TLS", "UCS", "CP", "KOI", "COVID", "GPT", "WIN", "IPV", "USB"}, strings.ToUpper(before)) {
+		return false
+	}
 	return ok && len(before) >= 2 && isTicket(before, after) && strings.Trim(after, "0123456789") == ""
 }

@@ -146,3 +146,37 @@ func TestComplaintsAreNoRules(t *testing.T) {
 		t.Error(facts)
 	}
 }
+
+// What a command prints says nothing about how it ended, if others wrote it; reading
+// from a server is no work, and neither are keys.
+func TestPrintedContentIsNoFailure(t *testing.T) {
+	for _, command := range []string{"curl -sS http://localhost:8080/api/snapshot", "curl -X POST -d a=b http://localhost:8080/api", "gh api repos/shop/pulls/7/comments", "python3 -c 'print(open(\"log\").read())'", "kubectl logs shop-1", "printf '%s\\n' a; sed -n 1,9p log"} {
+		var s sessionWriter
+		s.user("Why are orders rejected?")
+		s.run("", command, "{\"action\":\"rejected\",\n\"error\": \"order failed\"}\nError: order failed\nFAILED 3")
+		if facts := summarize.FactsOf(s.messages, "", 300, nil); strings.Contains(facts, "Last errors") || strings.Contains(facts, "failed") && strings.Contains(facts, "→ failed") {
+			t.Errorf("%s:\n%s", command, facts)
+		}
+		s.run("", command, "Exit code: 22\nOutput:\nnothing")
+		if facts := summarize.FactsOf(s.messages, "", 300, nil); !strings.HasPrefix(command, "curl -sS") && !strings.HasPrefix(command, "printf") && !strings.Contains(facts, "Last errors") {
+			t.Errorf("%s with an exit code:\n%s", command, facts)
+		}
+	}
+	var s sessionWriter
+	s.user("hi")
+	s.user("Stop the server of the shop.")
+	s.call("", "execute_bash", `{"command":"C-c","is_input":"true"}`, "[The command completed with exit code 130. CTRL+C was sent.]")
+	s.call("", "WebFetch", `{"url":"https://example.com/docs","prompt":"list the flags"}`, "# Flags")
+	s.run("", "make lint", "[lint] $ golangci-lint run ./...\n")
+	if facts := summarize.FactsOf(s.messages, "", 300, nil); facts != "Asked by the user:\n- Stop the server of the shop.\nCommands and how they ended:\n- make lint" {
+		t.Error(facts)
+	}
+}
+
+// The name of a standard is no ticket, and the second of several no issue.
+func TestDetailsAreValues(t *testing.T) {
+	session := []chat.Message{chat.NewText(chat.User, "The export writes UTF-8 with SHA-256 sums, see SHOP-412 and issue 388 on branch release/2.4. I found issue 2 on branch 3, too.")}
+	if facts := summarize.FactsOf(session, "", 300, nil); !strings.HasSuffix(facts, "Details:\n- SHOP-412\n- issue 388\n- branch release/2.4") {
+		t.Error(facts)
+	}
+}

@@ -136,6 +136,9 @@ func (w *messageScanner) scanUser(m chat.Message) {
 // scanTyped records what a person typed after the assistant said something.
 func (w *messageScanner) scanTyped(body, said string) {
 	own := ownWords(body)
+	if isGreeting(own) {
+		return
+	}
 	if isAssent(own) && w.asked != nil {
 		w.scanAssent(said)
 		return

@@ -37,7 +37,7 @@ func scriptActions(script string) (acts []action) {
 		switch {
 		case name == "exec_command" || name == "shell" || name == "local_shell":
 			commands = true
-		case name == "apply_patch" || name == "write_stdin":
+		case name == "apply_patch":
 		case name == "update_plan":
 			var fields map[string]any
 			if json.NewDecoder(strings.NewReader(rest)).Decode(&fields) == nil {

@@ -41,7 +41,7 @@ func TestCommandsInScripts(t *testing.T) {
 		not     string
 	}{
 		{"whole result, red", scriptCalls([2]string{run("make deploy"), head + `{"chunk_id":"a","exit_code":2,"output":"release uploaded"}`}), "Last errors:\n- make deploy → failed: exit code 2", "tools."},
-		{"whole result, green", scriptCalls([2]string{run("make deploy"), head + `{"chunk_id":"a","exit_code":0,"output":"error: none of it matters"}`}), "- make deploy → ", "Last errors"},
+		{"whole result, green", scriptCalls([2]string{run("make deploy"), head + `{"chunk_id":"a","exit_code":0,"output":"error: none of it matters"}`}), "- make deploy → error: none of it matters", "Last errors"},
 		{"printed code", scriptCalls([2]string{"const r = await tools.exec_command({cmd: 'make deploy'}); text(r.output); text(`exit=${r.exit_code}`)", head + "release uploaded\nexit=1"}), "make deploy → failed: exit code 1", "Script"},
 		{"output only", scriptCalls([2]string{run("cargo test"), head + "running 12 tests\ntest result: ok. 12 passed; 0 failed"}), "- cargo test → test result: ok. 12 passed; 0 failed", "Script"},
 		{"red, then green", scriptCalls([2]string{run("cargo test"), head + "test cart::total ... FAILED\ntest result: FAILED. 11 passed; 1 failed"}, [2]string{run("cargo test --workspace"), head + "test result: ok. 12 passed; 0 failed"}), "cargo test --workspace → test result: ok", "Last errors"},

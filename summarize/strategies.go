@@ -38,7 +38,7 @@ func (e extraction) taskState() []section {
 // something: a finding that a reader can use.
 func (x *summaryItem) saysWhy() bool {
 	low := paddedLower(x.text)
-	if x.weight < firmWeight && containsAny(low, " likely ", " probably ", " maybe ", " might ", " perhaps ", " seems ", " seem ") {
+	if x.weight < firmWeight && (strings.HasPrefix(low, " now ") || strings.HasPrefix(low, " before ")) || x.weight < firmWeight && containsAny(low, " likely ", " probably ", " maybe ", " might ", " perhaps ", " seems ", " seem ") {
 		return false // a guess
 	}
 	if x.weight >= firmWeight || givesReason(low) {
@@ -90,7 +90,7 @@ func (e extraction) stateLines() []sectionLine {
 			lines = listLines(reports[len(reports)-1:], (*summaryItem).factLine)
 		}
 	}
-	if all := e.itemsOfKind(request); len(all) > 1 && !e.answered {
+	if all := e.itemsOfKind(request); len(all) > 1 && !e.answered && slices.Contains(all, e.asked) {
 		lines = append(lines, e.unansweredLine(all[len(all)-1]))
 	}
 	for i := len(e.steps) - 1; i >= 0; i-- {

@@ -71,6 +71,10 @@ func actionsOf(name, args string) []action {
 		}
 	}
 	switch {
+	case strings.HasPrefix(command, "C-") && len(command) == 3: // a key
+		return nil
+	case containsAny(low, "webfetch", "web_fetch", "browse", "fetch_url", "read_url", "web_run"):
+		return []action{{kind: finds, tool: name, object: firstText(fields, "url", "uri", "prompt")}}
 	case containsAny(low, "grep", "glob", "search", "find"):
 		return []action{{kind: finds, tool: name, object: joinNonEmpty(firstText(fields, "pattern", "query", "q"), path)}}
 	case path != "" && command == "view":
