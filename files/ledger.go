@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -181,10 +183,50 @@ func listedName(text string, start, end int) string {
 	}
 	name := strings.TrimRight(text[start:end], ".-")
 	name = strings.TrimLeft(name, "-")
-	if len(name) < 4 || !strings.ContainsFunc(name, isNameMark) && !camelOrLong(name) {
+	if len(name) < 4 || !strings.ContainsFunc(name, isNameMark) && !camelOrLong(name) || isValue(name) {
 		return ""
 	}
 	return name
+}
+
+// isValue reports whether an identifier is a value, not a name: a number, a fraction, a
+// version, a size, a hash, or two words of prose with a slash.
+func isValue(id string) bool {
+	letters, digits, hex, other := 0, 0, 0, 0
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
+			letters++
+			hex++
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf:
+			letters++
+		default:
+			other++
+		}
+	}
+	bare := strings.TrimLeft(id, "vV")
+	switch {
+	case letters == 0:
+		return true
+	case digits > 0 && bare != "" && bare[0] >= '0' && bare[0] <= '9' && letters <= 3+(len(id)-len(bare)):
+		return true // v1.2.3-rc1, 250ms, 2.5k
+	case hex == letters && len(id) >= 7 && digits > 0 && other == strings.Count(id, "-"):
+		return true // a hash, or a UUID
+	}
+	left, right, ok := strings.Cut(id, "/")
+	return ok && isCapitalWord(left) && isWord(right) && !strings.Contains(right, "/")
+}
+
+// isWord reports whether s has only letters, and isCapitalWord whether it is a word
+// that begins with an upper letter and has no inner ones, or only upper ones.
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+func isCapitalWord(s string) bool {
+	return isWord(s) && s[0] >= 'A' && s[0] <= 'Z' && (strings.ToLower(s[1:]) == s[1:] || strings.ToUpper(s) == s)
 }
 
 // escaped reports whether text ends in an odd number of backslashes: what follows

@@ -73,7 +73,7 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 // its exit code.
 func printedText(text string) string {
 	var result struct{ Output, Stdout, Stderr string }
-	body := withoutFrame(text)
+	body := text[max(0, strings.Index("\n"+text, "\n{")):]
 	if !strings.HasPrefix(body, "{") || json.Unmarshal([]byte(body), &result) != nil || result.Output+result.Stdout+result.Stderr == "" {
 		return text
 	}
