@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // scanDetails records the values in a text: ports, branches, tickets, addresses,
@@ -18,7 +19,7 @@ func (w *messageScanner) scanDetails(body string) {
 		}
 		word := strings.Trim(field, "`\"'.,;:()[]{}*!?<>“”")
 		switch {
-		case word == "":
+		case word == "", strings.Contains(field, redact.Mark): // a secret is no detail
 		case isAddress(word), isSetting(word), isTicketWord(word):
 			w.addItem(detail, clipLine(word, 120))
 			taken++
