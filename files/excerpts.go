@@ -49,6 +49,7 @@ func (p Excerpt) firstLine() int {
 const (
 	heldEdited = ` edited="yes">`
 	hunkHead   = "@@ "
+	elsewhere  = "elsewhere in this file" // in place of a line number that is not known
 )
 
 func heldHead(p Excerpt) string {
@@ -62,7 +63,7 @@ func heldHead(p Excerpt) string {
 // hunkHeader gives the line of the file at which the next line begins.
 func hunkHeader(first int) string {
 	if first <= 0 {
-		return hunkHead + "?"
+		return hunkHead + elsewhere
 	}
 	return fmt.Sprintf("%s%d", hunkHead, first)
 }
@@ -70,7 +71,7 @@ func hunkHeader(first int) string {
 // parseHunkHeader reads a line that hunkHeader wrote.
 func parseHunkHeader(line string) (first int, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), hunkHead)
-	if !ok || rest == "?" {
+	if !ok || rest == elsewhere || rest == "?" { // "?" was written by former versions
 		return 0, ok
 	}
 	first, err := strconv.Atoi(rest)

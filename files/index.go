@@ -233,6 +233,14 @@ func (x *Index) ActiveEdit(path string) bool {
 	return false
 }
 
+// PathOf returns the longest path under which the conversation names the file of path.
+func (x *Index) PathOf(path string) string {
+	if id, ok := x.names.fileOfPath(path); ok {
+		return x.names.paths[id]
+	}
+	return path
+}
+
 // Edited reports whether the file of path was edited or written at all.
 func (x *Index) Edited(path string) bool {
 	id, ok := x.names.fileOfPath(path)

@@ -2,6 +2,8 @@ package files
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -114,9 +116,10 @@ func eachText(p chat.Part, yield func(key, text string)) {
 	}
 }
 
-// isListable reports whether a name can be in a list: GitHub is a word of prose.
+// isListable reports whether a name can be in a list: GitHub is a word of prose, and
+// 10/14 a value.
 func isListable(name string) bool {
-	return strings.ContainsFunc(name, isNameMark) || camelOrLong(name)
+	return (strings.ContainsFunc(name, isNameMark) || camelOrLong(name)) && !isValue(name)
 }
 
 // eachListedName calls yield with the names of a line, without parts of URLs and of
@@ -132,6 +135,46 @@ func eachListedName(line string, yield func(name string)) {
 			yield(name)
 		}
 	})
+}
+
+// isValue reports whether an identifier is a value, not a name: a number, a fraction, a
+// version, a size, a hash, or two words of prose with a slash.
+func isValue(id string) bool {
+	letters, digits, hex, other := 0, 0, 0, 0
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
+			letters++
+			hex++
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf:
+			letters++
+		default:
+			other++
+		}
+	}
+	bare := strings.TrimLeft(id, "vV")
+	switch {
+	case letters == 0:
+		return true
+	case digits > 0 && bare != "" && bare[0] >= '0' && bare[0] <= '9' && letters <= 3+(len(id)-len(bare)):
+		return true // v1.2.3-rc1, 250ms, 2.5k
+	case hex == letters && len(id) >= 7 && digits > 0 && other == strings.Count(id, "-"):
+		return true // a hash, or a UUID
+	}
+	left, right, ok := strings.Cut(id, "/")
+	return ok && isCapitalWord(left) && isWord(right) && !strings.Contains(right, "/")
+}
+
+// isWord reports whether s has only letters, and isCapitalWord whether it is a word
+// that begins with an upper letter and has no inner ones, or only upper ones.
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+func isCapitalWord(s string) bool {
+	return isWord(s) && s[0] >= 'A' && s[0] <= 'Z' && (strings.ToLower(s[1:]) == s[1:] || strings.ToUpper(s) == s)
 }
 
 // escaped reports whether text ends in an odd number of backslashes: what follows

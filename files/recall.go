@@ -46,7 +46,7 @@ func RepeatedCall(calls, gone int, same bool, recall string) string {
 
 // clipToOneLine returns s on one line, cut to size bytes.
 func clipToOneLine(s string, size int) string {
-	s = chat.Visible(strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
+	s = chat.Visible(strings.ToValidUTF8(clip.Bytes(s, size+4), ""))
 	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(s)
 	return clipBytes(s, size)
 }

@@ -37,6 +37,11 @@ func pickExcerpts(v View, c Cut, room int) string {
 	h := excerptPicker{View: v, index: files.NewIndex(v.Messages, v.Facts), near: files.FocusOf(v.Messages, v.Facts), ages: v.messageAges(), shown: make(map[string]bool)}
 	h.markStanding(c)
 	picked := h.pickBlocks(h.removedBlocks(c), room)
+	for k := range picked {
+		p := &picked[k].piece
+		p.Path = h.index.PathOf(p.Path)
+		p.Edited = p.Edited || h.index.Edited(p.Path)
+	}
 	for {
 		text := files.Held(joinBlocks(picked))
 		if len(picked) == 0 || v.Count(text) <= room {
@@ -90,6 +95,23 @@ func (h *excerptPicker) freshShare(lines []string) float64 {
 // minFreshShare is the minimum share of a block's lines that remain nowhere else.
 const minFreshShare = 0.25
 
+// minFreshShareAgain is that share if the block begins with a declaration that is shown
+// already: it is another version of the same function.
+const minFreshShareAgain = 0.7
+
+// firstDeclaration returns the first line of an excerpt that declares something, as a
+// key of shown; "" if there is none.
+func firstDeclaration(p files.Excerpt) string {
+	for line := range strings.Lines(p.Text) {
+		line = strings.TrimSpace(line)
+		if slices.ContainsFunc([]string{"func ", "def ", "class ", "fn ", "pub fn ", "function ", "export ", "type ", "async ", "impl ", "struct ", "interface "}, func(head string) bool { return strings.HasPrefix(line, head) }) {
+			name, _, _ := strings.Cut(line, "{")
+			return p.Path + "\x00\x00" + strings.TrimSpace(name)
+		}
+	}
+	return ""
+}
+
 // pickBlocks returns the most valuable blocks that fit, by falling worth.
 func (h *excerptPicker) pickBlocks(units []fileBlock, room int) []fileBlock {
 	slices.SortStableFunc(units, func(a, b fileBlock) int { return cmp.Compare(b.worth, a.worth) })
@@ -99,8 +121,13 @@ func (h *excerptPicker) pickBlocks(units []fileBlock, room int) []fileBlock {
 		if used+u.size > room {
 			continue
 		}
-		if lines := distinctLines(u.piece.Path, u.piece.Text); h.freshShare(lines) >= minFreshShare {
-			h.markShown(lines)
+		lines, declared := distinctLines(u.piece.Path, u.piece.Text), firstDeclaration(u.piece)
+		share := minFreshShare
+		if declared != "" && h.shown[declared] {
+			share = minFreshShareAgain
+		}
+		if h.freshShare(lines) >= share {
+			h.markShown(append(lines, declared))
 			used += u.size
 			picked = append(picked, u)
 		}

@@ -55,7 +55,7 @@ func working() *script {
 
 func TestSummaryHoldsTheFilesAtWork(t *testing.T) {
 	text := summaryOf(t, folded(t, working().t, 2, 1500))
-	for _, want := range []string{`<file path="big.go">`, "\tfmt.Println(in, 12)\n", "\tlog.Printf(\"step seven: %s\", in)\n"} {
+	for _, want := range []string{`<file path="big.go" edited="yes">`, "\tfmt.Println(in, 12)\n", "\tlog.Printf(\"step seven: %s\", in)\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not at hand in:\n%s", want, text)
 		}
@@ -112,6 +112,24 @@ func TestSoftFillsUpToItsTarget(t *testing.T) {
 		n := total(applied(t, v, must(levels.Soft{}.Fill(context.Background(), v, target))))
 		if n > max(least, target) || target > least && n < target*3/4 {
 			t.Errorf("target %d: %d tokens are left, %d by the caps", target, n, least)
+		}
+	}
+}
+
+// A file is at hand once, under one path, and marked if it was edited.
+func TestAFileIsAtHandOnce(t *testing.T) {
+	s := (&script{}).say(chat.User, "Change the steps in big.go.")
+	s.call("Read", map[string]any{"file_path": "/srv/shop/big.go"}, steps())
+	s.call("Edit", map[string]any{"file_path": "big.go", "old_string": "\tfmt.Println(in, 7)\n", "new_string": "\tlog.Printf(\"step seven: %s\", in)\n"}, "The file big.go has been updated.")
+	s.say(chat.User, "Now the same in runStep12 please, runStep12 is called most.")
+	s.say(chat.Assistant, "runStep12 comes next: I change the line of runStep12 that prints.")
+	text := summaryOf(t, folded(t, s.t, 2, 1500))
+	if strings.Count(text, "<file path=") != 1 || !strings.Contains(text, `<file path="/srv/shop/big.go" edited="yes">`) || strings.Contains(text, "@@ ?") {
+		t.Errorf("at hand:\n%s", text)
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, "func ") && strings.Count(text, line) > 1 {
+			t.Errorf("twice: %s", line)
 		}
 	}
 }

@@ -119,6 +119,7 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	request := summarize.Request{
 		Messages: messages, Previous: was, Note: w.Note, Strategy: w.Strategy,
 		MaxTokens: w.textWithin(content - v.Count(facts) - w.namesWithin(content)), Count: v.Count, Facts: facts,
+		Work: v.Work, Stays: v.staying(c),
 	}
 	s := Summary{InputMessages: len(messages), InputTokens: c.Tokens(v.Sizes)}
 	text, err := w.summaryText(ctx, request, &s)
@@ -186,7 +187,8 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	}{string(chat.Summary), w.Number, string(s.strategy), s.Engine, s.Fallback, content})
 }
 
-// namesBeside returns the maximum tokens of names beside the text.
+// namesBeside returns the maximum tokens that the list of names may have in a summary
+// that already contains the text said.
 func (w Writer) namesBeside(v View, said string) int {
 	return max(0, min(w.Ledger, w.contentLimit(v)-v.Count(said)))
 }

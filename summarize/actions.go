@@ -17,7 +17,18 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	}
 	o := outcome{}
 	if answered {
+		a, _ = w.resume(a)
+		if cell, ok := runsOn(result.Text); ok {
+			w.runOn(cell, a)
+			return
+		}
 		o = outcomeOf(a, result, w.flags)
+	}
+	if o.said != "" {
+		w.scanTyped(o.said, "")
+	}
+	if o.rejected && a.kind == uses {
+		return // a plan that the user rejected is nothing that was done
 	}
 	switch a.kind {
 	case plans:
@@ -96,7 +107,7 @@ func shortPath(path string) string {
 // recordCommand records a command; its last outcome counts.
 func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	n := w.addItem(command, a.object)
-	n.end, n.failed, n.weight = endingText(o), o.failed, 1
+	n.text, n.end, n.failed, n.weight = a.object, endingText(o), o.failed, 1
 	if !answered {
 		n.end = "no result"
 	}
@@ -108,6 +119,14 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 		w.step.addInput(clipLine(a.object, 60))
 		return
 	}
+	if o.rejected {
+		return
+	}
+	if answered && !o.failed {
+		for _, path := range removedPaths(a.line()) {
+			w.recordRemoval(path)
+		}
+	}
 	w.step.weight += 0.5
 	w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
 }
@@ -115,10 +134,19 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 // recordChange records a file that was written or edited.
 func (w *messageScanner) recordChange(a action, o outcome) {
 	if o.failed {
-		w.step.addOutput(endedText("edit "+a.object, o))
+		if !o.rejected {
+			w.step.addOutput(endedText("edit "+a.object, o))
+		}
+		return
+	}
+	if a.removes {
+		w.recordRemoval(a.object)
 		return
 	}
 	n := w.addItem(changed, a.object)
+	if slices.Equal(n.names, []string{removedMark}) {
+		n.names = nil
+	}
 	for _, name := range a.names {
 		if strings.Contains(name, " ") && len(n.names) >= mostCode {
 			n.names = n.names[1:]
@@ -135,6 +163,49 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 	w.step.addOutput("edited " + shortPath(a.object))
 }
 
+// removedMark follows the path of a file that was removed.
+const removedMark = "removed"
+
+// recordRemoval records that a file is no more.
+func (w *messageScanner) recordRemoval(path string) {
+	if w.step != nil {
+		w.step.addOutput("removed " + shortPath(path))
+	}
+	known := false
+	for _, n := range w.list {
+		if n.text != path && !strings.HasSuffix(n.text, "/"+strings.TrimPrefix(path, "./")) {
+			continue
+		}
+		switch n.kind {
+		case changed:
+			n.names, n.last, n.id, known = []string{removedMark}, w.index, w.id, true
+		case read:
+			n.weight = -1
+		}
+	}
+	if !known && !strings.ContainsAny(path, "*?$") {
+		n := w.addItem(changed, path)
+		n.names = []string{removedMark}
+	}
+}
+
+// removedPaths returns the files that a command removes. Of folders it is not known
+// what was in them.
+func removedPaths(command string) (paths []string) {
+	for _, s := range subcommands(command) {
+		words := strings.Fields(strings.TrimPrefix(s, "git "))
+		if len(words) == 0 || words[0] != "rm" || strings.Contains(s, "--cached") {
+			continue
+		}
+		for _, w := range words[1:] {
+			if w = strings.Trim(w, `"'`); !strings.HasPrefix(w, "-") && strings.Contains(w[strings.LastIndexByte(w, '/')+1:], ".") {
+				paths = append(paths, w)
+			}
+		}
+	}
+	return paths
+}
+
 // mostCode limits the lines of code that represent the changes of a file without
 // declarations.
 const mostCode = 2
@@ -149,7 +220,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	if a.kind == runs {
 		w.settleFailures(a, o, output)
 	}
-	if !o.failed || a.kind == runs && onlyExplores(a.object) {
+	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.object) {
 		if old := w.at[itemKey{failure, a.tool + " " + a.object}]; a.kind == uses && old != nil {
 			old.weight = -1
 		}
@@ -162,7 +233,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	n := w.putItem(summaryItem{kind: failure, text: what, key: key, id: w.id, last: w.index})
 	n.text, n.weight = endedText(what, o), 1
 	if a.kind == runs {
-		n.open, n.ran = failureOf(a.line(), o, output), a.object
+		n.open, n.ran = failureOf(a.line(), o, output), commandItemKey(a.object)
 		w.addFailure(n)
 	}
 	if o.wasMisused() {
@@ -225,6 +296,24 @@ func callKey(call string) string {
 	return key
 }
 
+// commandItemKey returns a command without programs that only filter its output: runs
+// of the same command are one item, however much of their output was shown.
+func commandItemKey(command string) string {
+	for {
+		at := strings.LastIndex(command, " | ")
+		if at < 0 {
+			return command
+		}
+		first, _, _ := strings.Cut(command[at+3:], " ")
+		switch first {
+		case "head", "tail", "grep", "rg", "awk", "sed", "cut", "sort", "uniq", "less", "tee", "cat", "wc":
+			command = command[:at]
+		default:
+			return command
+		}
+	}
+}
+
 // endedText returns an action with its outcome.
 func endedText(what string, o outcome) string {
 	if e := endingText(o); e != "" {
@@ -264,7 +353,7 @@ func (w *messageScanner) recordPlan(a action, result chat.Part) {
 	for _, t := range a.todos {
 		if t.text == "" {
 			if i, ok := w.byID[t.id]; ok {
-				w.tasks[i].done = t.done
+				w.tasks[i].done, w.tasks[i].dropped = t.done, t.dropped
 			}
 			continue
 		}
@@ -285,12 +374,32 @@ func createdID(answer string) string {
 	return ""
 }
 
-// openTodos records each entry of the plan that is not done.
+// openTodos records each entry of the plan that is not done and, beside them, the last
+// ones that are.
 func (w *messageScanner) openTodos() {
+	open := 0
+	var ended []string
 	for _, t := range w.tasks {
-		if !t.done {
-			n := w.putItem(summaryItem{kind: todo, text: clipLine(t.text, sentenceLen), id: w.planID, last: w.planAt})
-			n.weight = 1
+		switch text := clipLine(t.text, sentenceLen); {
+		case t.dropped:
+		case t.done:
+			ended = append(ended, text)
+		default:
+			open++
+			w.putTodo(todo, text)
 		}
 	}
+	if open > 0 {
+		for _, text := range ended[max(0, len(ended)-mostDone):] {
+			w.putTodo(done, text)
+		}
+	}
+}
+
+// mostDone limits the done entries of a plan that are listed.
+const mostDone = 12
+
+func (w *messageScanner) putTodo(k itemKind, text string) {
+	n := w.putItem(summaryItem{kind: k, text: text, id: w.planID, last: w.planAt})
+	n.weight = 1
 }

@@ -18,11 +18,15 @@ func startsAsRule(s string) bool {
 
 // statesRule reports whether a padded sentence says what must or must not be.
 func statesRule(s string) bool {
+	s = ofOneself.Replace(s)
 	return containsAny(s, " must ", " never ", " always ", " don't ", " do not ", " dont ", " mustn't ", " may not ", " cannot ", " make sure ", " ensure ",
 		" should not ", " shouldn't ", " avoid ", " at most ", " at least ", " no more than ", " only use ", " required ", " requirement ", " forbidden ", " not allowed ",
 		" muss ", " müssen ", " nie ", " niemals ", " immer ", " darf nicht ", " dürfen nicht ", " jamais ", " toujours ", " doit ", " ne pas ", " nunca ", " siempre ", " debe ",
 		"必 须", "必须", "不要", "绝不", "禁止", "ないで", "必ず", "決して")
 }
+
+// ofOneself removes what somebody says of oneself, and complaints: they are no rules.
+var ofOneself = strings.NewReplacer(" i don't ", " ", " i dont ", " ", " i do not ", " ", " i can't ", " ", " i cannot ", " ", " i never ", " ", " i always ", " ", " we don't have ", " ", " should never happen ", " ", " you don't have to ", " ")
 
 // isAnnouncement reports whether a padded sentence only announces an action.
 func isAnnouncement(s string) bool {
@@ -93,7 +97,7 @@ func givesReason(s string) bool {
 func saysNothing(s string) bool {
 	s = strings.TrimSpace(s)
 	low := strings.ToLower(s)
-	if startsLike(low, []string{"no response requested", "excellent", "perfect", "great", "you're absolutely right", "you're right", "you are right", "good catch", "nice catch", "understood", "got it", "sure", "of course", "absolutely", "okay", "ok.", "ok!", "thanks", "thank you", "awesome", "wonderful", "good question", "good point"}) && len(s) < 60 {
+	if startsLike(low, []string{"no response requested", "excellent", "perfect", "great", "you're absolutely right", "you're right", "you are right", "good catch", "nice catch", "understood", "got it", "sure", "of course", "absolutely", "okay", "ok.", "ok!", "thanks", "thank you", "awesome", "wonderful", "good question", "good point", "now i have ", "now i understand", "i have a good", "i have all", "now let", "step "}) && len(s) < 60 {
 		return true
 	}
 	if strings.HasSuffix(s, "!") && len(s) < 60 {

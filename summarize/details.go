@@ -1,9 +1,11 @@
 package summarize
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // scanDetails records the values in a text: ports, branches, tickets, addresses,
@@ -17,7 +19,7 @@ func (w *messageScanner) scanDetails(body string) {
 		}
 		word := strings.Trim(field, "`\"'.,;:()[]{}*!?<>“”")
 		switch {
-		case word == "":
+		case word == "", strings.Contains(field, redact.Mark): // a secret is no detail
 		case isAddress(word), isSetting(word), isTicketWord(word):
 			w.addItem(detail, clipLine(word, 120))
 			taken++
@@ -62,6 +64,12 @@ func looksLikeValue(name, word string) bool {
 		return len(word) >= 7 && digits && strings.Trim(word, "0123456789abcdef") == ""
 	case "id", "user", "account":
 		return len(word) >= 4 && digits
+	case "branch", "tag", "issue", "pr", "ticket":
+		if len(strings.TrimLeft(word, "#v")) < 2 {
+			return false // the second of several
+		}
+	}
+	switch name {
 	case "port", "issue", "pr", "timeout", "limit", "version", "ticket", "deadline", "budget", "release":
 		return digits
 	}
@@ -89,7 +97,12 @@ func isSetting(word string) bool {
 	return ok && value != "" && len(name) >= 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
 }
 
+// isTicketWord reports whether word looks like the key of a ticket, not like the name of
+// a standard.
 func isTicketWord(word string) bool {
 	before, after, ok := strings.Cut(word, "-")
+	if slices.Contains([]string{"UTF", "SHA", "ISO", "AES", "RSA", "MD", "HTTP", "TLS", "UCS", "CP", "KOI", "COVID", "GPT", "WIN", "IPV", "USB"}, strings.ToUpper(before)) {
+		return false
+	}
 	return ok && len(before) >= 2 && isTicket(before, after) && strings.Trim(after, "0123456789") == ""
 }

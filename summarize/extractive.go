@@ -32,7 +32,7 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 		limit = defaultTokens
 	}
 	limit = max(limit/2, limit-r.countTokens(r.Facts))
-	e := extraction{itemList: collectItems(r.Messages, ""), told: factLines(r.Facts), facts: r.Facts}
+	e := extraction{itemList: itemsOf(r, strategy), told: factLines(r.Facts), facts: r.Facts}
 	e.removeInvented(r.Messages)
 	text := e.writeSections(strategy, r, limit)
 	if ctx.Err() != nil {
@@ -42,6 +42,30 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 		return text, nil
 	}
 	return nothingFound, nil
+}
+
+// itemsOf returns the items from which a summary is written: those of the record, if
+// there is one, without what stays beside the summary. A decision log is a log: it
+// grows by the steps of the messages.
+func itemsOf(r Request, s Strategy) *itemList {
+	if r.Work == nil || s == DecisionLog {
+		return collectItems(r.Messages, "")
+	}
+	n := r.Work.snapshot()
+	if r.Stays != nil {
+		n.removeStaying(r.Stays)
+	}
+	return n
+}
+
+// carried returns what a summary repeats of the former one: nothing of a summary that
+// was written from the record, because the record knows how each thing is now.
+func carried(r Request, s Strategy) string {
+	previous, _, _ := Split(r.Previous)
+	if r.Work != nil && s != DecisionLog && (strings.HasPrefix(previous, opening) || strings.HasPrefix(previous, briefOpening)) {
+		return ""
+	}
+	return strings.TrimPrefix(previous, opening+"\n")
 }
 
 const nothingFound = "No request, decision or action stands in these messages."
@@ -85,8 +109,7 @@ func (e extraction) writeSections(s Strategy, r Request, limit int) string {
 	if s == TaskState || s == CodeDelta || s == "" {
 		head = opening + "\n"
 	}
-	previous, _, _ := Split(r.Previous)
-	sections = withCarried(sections, strings.TrimPrefix(previous, opening+"\n"))
+	sections = withCarried(sections, carried(r, s))
 	text := fillSections(sections, limit-r.countTokens(head), r.countTokens)
 	if text == "" {
 		return ""

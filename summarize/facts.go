@@ -28,6 +28,7 @@ func factKinds() []factKind {
 		{read, "Files read:", 0.1},
 		{command, "Commands and how they ended:", 0.5},
 		{todo, "Open todos:", 1.1},
+		{done, "Done todos:", 0.4},
 		{failure, "Last errors:", 1.1},
 		{picture, "Images:", 0.6},
 	}
@@ -166,8 +167,8 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 	key, end := item, ""
 	x := summaryItem{kind: k, text: item, last: at, weight: 1}
 	switch k {
-	case todo:
-		w.tasks = append(w.tasks, todoEntry{text: item})
+	case todo, done:
+		w.tasks = append(w.tasks, todoEntry{text: item, done: k == done})
 		w.planAt = at
 		return
 	case changed, command, request:
@@ -180,13 +181,10 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 	case failure:
 		var ending string
 		key, ending, _ = strings.Cut(item, arrow)
-		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending)}, ""), key
+		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending)}, ""), commandItemKey(key)
 		key = callKey(key)
 	case decision:
 		x.weight = firmWeight
-	}
-	if k == command && onlyExplores(key) {
-		x.weight = 0
 	}
 	x.key = itemKeyText(k, key)
 	if k == failure {
@@ -232,7 +230,7 @@ func (n *itemList) listFacts() []*fact {
 	for _, k := range factKinds() {
 		for i, x := range n.itemsOfKind(k.kind) {
 			said := k.kind == command && errors[x.factLine()]
-			if x.weight < 0 || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
+			if x.weight < 0 || x.weight == 0 && k.kind == command || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
@@ -285,8 +283,8 @@ func (n *itemList) itemRecency(x *summaryItem) float64 {
 func (x *summaryItem) factLine() string {
 	switch x.kind {
 	case changed:
-		if len(x.names) > 0 && !strings.Contains(x.names[0], " ") {
-			return x.text + arrow + strings.Join(x.names, ", ")
+		if names := declared(x.names); len(names) > 0 {
+			return x.text + arrow + strings.Join(names, ", ")
 		}
 		if len(x.names) == 0 && x.last < 0 && x.end != "" {
 			return x.text + arrow + x.end
@@ -305,6 +303,14 @@ func (x *summaryItem) factLine() string {
 		}
 	}
 	return x.text
+}
+
+// declared returns the names among what represents the changes of a file: the rest is
+// lines of code.
+func declared(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return strings.ContainsFunc(name, func(r rune) bool { return !isWordRune(r) })
+	})
 }
 
 // renderFacts writes facts under their headings, each part in order of mention. The

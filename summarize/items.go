@@ -23,6 +23,7 @@ const (
 	picture
 	decision
 	report
+	done // an entry of a plan with open ones
 )
 
 // A summaryItem is one fact worth keeping, as one line.
@@ -64,7 +65,9 @@ type itemKey struct {
 // values differ by case, sentences do not.
 func itemKeyText(k itemKind, text string) string {
 	switch k {
-	case changed, read, command, detail:
+	case command:
+		return commandItemKey(text)
+	case changed, read, detail:
 		return text
 	}
 	return strings.ToLower(text)
@@ -118,6 +121,17 @@ func (n *itemList) putItem(add summaryItem) *summaryItem {
 	old.times++
 	old.last, old.id = add.last, add.id
 	return old
+}
+
+// renameItem gives an item another text, and so another key, unless an item has it.
+func (n *itemList) renameItem(x *summaryItem, text string) {
+	key := itemKey{x.kind, itemKeyText(x.kind, text)}
+	if n.at[key] != nil {
+		return
+	}
+	delete(n.at, itemKey{x.kind, x.key})
+	x.text, x.key = text, key.key
+	n.at[key] = x
 }
 
 // itemsOfKind returns the items of a kind, in order of first mention.

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
+	said     string   // what the user said with it
 	line     string   // the most informative line of the output
 	tests    []string // names of tests that failed
 }
@@ -29,7 +31,8 @@ const maxScan = 32 << 10
 func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
 	if strings.Contains(clip.Bytes(text, 200), "tool use was rejected") {
-		return outcome{failed: true, rejected: true, line: "rejected by the user" + saidInstead(text)}
+		_, said, _ := strings.Cut(text, "the user said:")
+		return outcome{failed: true, rejected: true, said: strings.TrimSpace(said), line: "rejected by the user" + saidInstead(text)}
 	}
 	code, known := 0, false
 	if a.kind == runs || a.kind == uses {
@@ -38,8 +41,11 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	if flags && !known {
 		known = true
 	}
+	if known && a.kind == runs {
+		text = printedText(text)
+	}
 	o := outcome{failed: p.Error || code != 0 || !known && failedAtOnce(text)}
-	if a.kind == runs && (o.failed || !onlyExplores(a.object)) {
+	if a.kind == runs && (o.failed || !onlyExplores(a.object) && !printsContent(a.object)) {
 		o.readLog(text, o.failed || known && !masksExitCode(a.object))
 	}
 	if body := withoutFrame(text); body != "" {
@@ -61,6 +67,17 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		o.line = strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, o.line), ": ")
 	}
 	return o
+}
+
+// printedText returns what a command printed, if its result is an object with that and
+// its exit code.
+func printedText(text string) string {
+	var result struct{ Output, Stdout, Stderr string }
+	body := text[max(0, strings.Index("\n"+text, "\n{")):]
+	if !strings.HasPrefix(body, "{") || json.Unmarshal([]byte(body), &result) != nil || result.Output+result.Stdout+result.Stderr == "" {
+		return text
+	}
+	return strings.TrimSpace(result.Output + result.Stdout + "\n" + result.Stderr)
 }
 
 // masksExitCode reports whether the exit code of a command may come from another
@@ -95,7 +112,7 @@ func isFrameLine(line string) bool {
 	if _, known := logline.ExitCode(line); known {
 		return true
 	}
-	for _, head := range []string{"Wall time:", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
+	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
 		if strings.HasPrefix(line, head) {
 			return line != "Output:" || len(line) == len("Output:")
 		}
@@ -131,7 +148,7 @@ func (o outcome) wasMisused() bool {
 // failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found"} {
+	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user"} {
 		if strings.HasPrefix(first, head) {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
@@ -182,15 +199,43 @@ func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
 // onlyExplores reports whether a command only reads: its output may contain any
 // word, and says nothing about its outcome.
 func onlyExplores(command string) bool {
+	if onlyFetches(command) {
+		return true
+	}
 	first, _, _ := strings.Cut(command, " ")
 	switch first {
-	case "ls", "cat", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date", "ps", "pgrep", "lsof", "du", "df", "for", "while", "test":
+	case "ls", "cat", "head", "printf", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date", "ps", "pgrep", "lsof", "du", "df", "for", "while", "test":
 		return true
 	case "git":
 		second, _, _ := strings.Cut(strings.TrimPrefix(command, "git "), " ")
-		return second != "commit" && second != "push" && second != "merge" && second != "rebase" && second != "checkout" && second != "switch" && second != "tag" && second != "cherry-pick" && second != "reset" && second != "revert"
+		return second != "commit" && second != "push" && second != "merge" && second != "rebase" && second != "checkout" && second != "switch" && second != "tag" && second != "cherry-pick" && second != "reset" && second != "revert" && second != "rm" && second != "mv" && second != "restore" && second != "stash"
 	}
 	return false
+}
+
+// printsContent reports whether a command prints what somebody else wrote, or the
+// output of a script in its arguments: the words of its output say nothing about how
+// it ended.
+func printsContent(command string) bool {
+	words := strings.Fields(plainCommand(command))
+	if len(words) < 2 {
+		return false
+	}
+	switch words[0] {
+	case "curl", "wget", "http", "psql", "sqlite3", "mysql", "redis-cli":
+		return true
+	case "gh", "docker", "kubectl", "git", "aws":
+		return slices.ContainsFunc(words[1:min(len(words), 4)], func(w string) bool {
+			return slices.Contains([]string{"api", "view", "list", "diff", "logs", "get", "describe", "ps", "inspect", "show", "log"}, w)
+		})
+	}
+	return words[1] == "-c" || words[1] == "-e" || strings.HasPrefix(command, "python3 -c ") || strings.HasPrefix(command, "python -c ")
+}
+
+// onlyFetches reports whether a command only reads from a server.
+func onlyFetches(command string) bool {
+	first, _, _ := strings.Cut(plainCommand(command), " ")
+	return (first == "curl" || first == "wget") && !containsAny(command, " -X P", " -X D", " -XP", " -XD", " --request P", " --request D", " -d ", " --data", " -F ", " -T ", " --json", " -o ", " -O")
 }
 
 // firstTelling returns the first line that contains more than an exit code.
@@ -249,6 +294,9 @@ const mostBack = 12
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
+	if isFrameLine(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+		return false
+	}
 	letters := 0
 	for t := range wordTokens(clip.Bytes(line, 200)) {
 		letters += len(t.text)

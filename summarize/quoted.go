@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // ownWords returns what a person says in a typed text, without what it only shows:
@@ -50,7 +51,7 @@ func ownWords(body string) string {
 func openElement(line string) string {
 	name, _, ok := strings.Cut(line[1:], ">")
 	name, _, _ = strings.Cut(name, " ")
-	if !ok || name == "" || name[0] == '/' || name[0] == '!' || strings.Contains(line, "</"+name+">") || strings.HasSuffix(line, "/>") {
+	if !ok || name == "" || strings.HasPrefix(line, redact.Mark) || name[0] == '/' || name[0] == '!' || strings.Contains(line, "</"+name+">") || strings.HasSuffix(line, "/>") {
 		return ""
 	}
 	return "</" + name + ">"

@@ -32,7 +32,7 @@ func (r *Record) Add(m chat.Message) {
 	}
 	known := len(r.w.list)
 	r.w.add(m)
-	r.w.steps = nil // only the text of a summary needs them
+	r.w.keepLastStep()
 	for _, x := range r.w.list[known:] {
 		x.detach()
 	}
@@ -61,15 +61,36 @@ func (r *Record) Text() string {
 	return renderFacts(facts)
 }
 
-// Facts returns what [FactsOf] returns for all messages of the record, without what
-// the reader still has: kept reports the messages that stay, by their id. A later
-// success in one of them settles a failure all the same. Values that the assistant
-// made up are left out if they are of gone, the messages that leave.
+// Facts returns what [FactsOf] returns for all messages of the record, except for the
+// items last mentioned in messages that stay in the conversation: kept reports those
+// messages by id. A success in one of them settles an earlier failure nevertheless.
+// The values that the assistant invented in gone, the removed messages, are omitted.
 func (r *Record) Facts(gone []chat.Message, kept func(id string) bool, maxTokens int, count func(string) int) string {
 	n := r.snapshot()
-	n.list = slices.DeleteFunc(n.list, func(x *summaryItem) bool { return x.last >= 0 && x.id != "" && kept(x.id) })
+	n.removeStaying(kept)
 	n.removeInvented(gone)
 	return n.fitFacts(maxTokens, tokenCounter(count))
+}
+
+// removeStaying removes the items whose last mention is in a message that stays.
+func (n *itemList) removeStaying(stays func(id string) bool) {
+	n.list = slices.DeleteFunc(n.list, func(x *summaryItem) bool { return x.last >= 0 && x.id != "" && stays(x.id) })
+}
+
+// keepLastStep drops all steps except the present one and the last one that produced
+// something: only the text of a summary needs them.
+func (w *messageScanner) keepLastStep() {
+	for i := len(w.steps) - 1; i > 0; i-- {
+		if len(w.steps[i-1].outputs) == 0 && w.steps[i-1] != w.step {
+			w.steps = slices.Delete(w.steps, i-1, i)
+		}
+	}
+	for i := len(w.steps) - 1; i > 0; i-- {
+		if len(w.steps[i].outputs) > 0 {
+			w.steps = slices.Clone(w.steps[i:])
+			return
+		}
+	}
 }
 
 // snapshot returns the items as they are after the last message, on a copy.
@@ -91,8 +112,16 @@ func (r *Record) Clone() *Record {
 	for _, x := range old.failures {
 		w.failures = append(w.failures, copies[x])
 	}
-	w.step = nil
-	w.pending, w.tasks, w.byID = slices.Clone(w.pending), slices.Clone(w.tasks), maps.Clone(w.byID)
+	w.step, w.steps = nil, nil
+	for _, s := range old.steps {
+		c := *s
+		c.inputs, c.outputs = slices.Clone(s.inputs), slices.Clone(s.outputs)
+		w.steps = append(w.steps, &c)
+		if s == r.w.step {
+			w.step = &c
+		}
+	}
+	w.pending, w.tasks, w.byID, w.cells = slices.Clone(w.pending), slices.Clone(w.tasks), maps.Clone(w.byID), maps.Clone(w.cells)
 	return &Record{&w}
 }
 
@@ -116,5 +145,4 @@ func (n *itemList) dropOldItems() {
 		return drop[x]
 	})
 	n.failures = slices.DeleteFunc(n.failures, func(x *summaryItem) bool { return drop[x] })
-	n.steps = nil
 }

@@ -28,6 +28,7 @@ type messageScanner struct {
 	byID    map[string]int // tasks that have an id
 	planID  string
 	planAt  int
+	cells   map[string]action // commands that ran on, by the number under which the client waits for them
 }
 
 // A pendingCall is a call without a result yet.
@@ -127,8 +128,21 @@ func (w *messageScanner) scanUser(m chat.Message) {
 	if body = m.TypedText(); body == "" {
 		return
 	}
+	said := w.said
 	w.finishTurn()
+	w.scanTyped(body, said)
+}
+
+// scanTyped records what a person typed after the assistant said something.
+func (w *messageScanner) scanTyped(body, said string) {
 	own := ownWords(body)
+	if isGreeting(own) {
+		return
+	}
+	if isAssent(own) && w.asked != nil {
+		w.scanAssent(said)
+		return
+	}
 	w.scanRequest(body, own)
 	if own == "" {
 		return
@@ -147,6 +161,9 @@ func (w *messageScanner) scanRequest(body, own string) {
 		limit = taskLen
 	}
 	text := cmp.Or(withoutLead(clipLine(plainStart(withoutRules(own)), limit)), clipLine(plainStart(body), requestLen/2))
+	if old := w.asked; old != nil && w.fresh && text != old.text && strings.HasPrefix(text, strings.TrimSuffix(old.text, "…")) {
+		w.renameItem(old, text) // typed again after an interruption, with more
+	}
 	w.asked = w.addItem(request, text)
 	w.asked.end = "" // asked again
 	w.asked.weight = textSubstance(text)

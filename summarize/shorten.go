@@ -99,10 +99,7 @@ func bothEnds(text string, room int, count func(string) int) string {
 	}
 	head := len(text) * room / size * 2 / 3
 	tail := len(text) - len(text)*room/size/3
-	for tail < len(text) && text[tail]&0xC0 == 0x80 {
-		tail++
-	}
-	return clip.Bytes(text, head) + " … " + text[tail:]
+	return clip.Bytes(text, head) + " … " + clip.From(text, tail)
 }
 
 // shownMessage returns a message in the form of a request: its id, its role, its

@@ -9,6 +9,9 @@ import (
 // opening is the first line of a summary in sections.
 const opening = "Notes on the earlier part of this session, which this summary replaces:"
 
+// briefOpening begins a brief summary.
+const briefOpening = "The user asked: "
+
 // taskState returns the sections of task_state: what the facts section does not say.
 func (e extraction) taskState() []section {
 	entities := listLines(e.rankedItems(changed, e.notInFacts), func(n *summaryItem) string { return "changed " + n.factLine() })
@@ -34,7 +37,11 @@ func (e extraction) taskState() []section {
 // saysWhy reports whether a sentence is a choice, or gives a reason or names
 // something: a finding that a reader can use.
 func (x *summaryItem) saysWhy() bool {
-	if x.weight >= firmWeight || givesReason(paddedLower(x.text)) {
+	low := paddedLower(x.text)
+	if x.weight < firmWeight && (strings.HasPrefix(low, " now ") || strings.HasPrefix(low, " before ")) || x.weight < firmWeight && containsAny(low, " likely ", " probably ", " maybe ", " might ", " perhaps ", " seems ", " seem ") {
+		return false // a guess
+	}
+	if x.weight >= firmWeight || givesReason(low) {
 		return true
 	}
 	for w := range wordTokens(x.text) {
@@ -65,7 +72,7 @@ func (e extraction) tellsResult(n *summaryItem) bool {
 // task first.
 func (e extraction) goalLines() []sectionLine {
 	all := e.itemsOfKind(request)
-	notes := e.rankedItems(request, func(n *summaryItem) bool { return e.notInFacts(n) && (n.weight > 0.3 || n == all[0]) })
+	notes := e.rankedItems(request, func(n *summaryItem) bool { return e.notInFacts(n) && (n.weight > minGoalWeight || n == all[0]) })
 	if i := slices.IndexFunc(notes, func(n *summaryItem) bool { return n == all[0] }); i > 0 {
 		task := notes[i]
 		copy(notes[1:i+1], notes[:i])
@@ -83,8 +90,8 @@ func (e extraction) stateLines() []sectionLine {
 			lines = listLines(reports[len(reports)-1:], (*summaryItem).factLine)
 		}
 	}
-	if all := e.itemsOfKind(request); len(all) > 1 && !e.answered {
-		lines = append(lines, sectionLine{"- not answered yet: " + clipLine(all[len(all)-1].text, 120), all[len(all)-1].last})
+	if all := e.itemsOfKind(request); len(all) > 1 && !e.answered && slices.Contains(all, e.asked) {
+		lines = append(lines, e.unansweredLine(all[len(all)-1]))
 	}
 	for i := len(e.steps) - 1; i >= 0; i-- {
 		if s := e.steps[i]; len(s.outputs) > 0 {
@@ -93,6 +100,18 @@ func (e extraction) stateLines() []sectionLine {
 	}
 	return lines
 }
+
+// unansweredLine reports that the last request has no answer, with its text if it is
+// listed nowhere else.
+func (e extraction) unansweredLine(last *summaryItem) sectionLine {
+	if listed := !e.notInFacts(last) || last.weight > minGoalWeight; listed {
+		return sectionLine{"- The last request is not answered yet.", last.last}
+	}
+	return sectionLine{"- not answered yet: " + clipLine(last.text, 120), last.last}
+}
+
+// minGoalWeight is the weight above which a request is listed among the goals.
+const minGoalWeight = 0.3
 
 // decisionLog returns the steps with a decision or an action.
 func (e extraction) decisionLog() []section {
@@ -210,7 +229,7 @@ func (e extraction) briefSections() []section {
 	}
 	requests := e.itemsOfKind(request)
 	if len(requests) > 0 {
-		add("The user asked: ", requests[0].text)
+		add(briefOpening, requests[0].text)
 	}
 	if len(requests) > 1 {
 		add("Last asked: ", requests[len(requests)-1].text)

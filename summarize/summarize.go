@@ -48,15 +48,17 @@ func ParseStrategy(s string) (Strategy, error) {
 
 // A Request is the input of a summarizer.
 type Request struct {
-	Messages  []chat.Message   // to be summarised, oldest first; never protected ones
-	Previous  string           // content of the summary that this one replaces, "" for the first
-	Note      string           // the user's wish for a manual compaction
-	Strategy  Strategy         // "" is TaskState
-	MaxTokens int              // of the text; 0 or less means no limit
-	Count     func(string) int // tokens of a text; nil counts four bytes as one
-	Facts     string           // the facts section that Finish attaches: the text need not repeat it
-	Deadline  time.Duration    // of each call to a model; 0: only that of the context
-	Progress  func(Progress)   // receives the progress of a model, from one goroutine; may be nil
+	Messages  []chat.Message    // to be summarised, oldest first; never protected ones
+	Previous  string            // content of the summary that this one replaces, "" for the first
+	Note      string            // the user's wish for a manual compaction
+	Strategy  Strategy          // "" is TaskState
+	MaxTokens int               // of the text; 0 or less means no limit
+	Count     func(string) int  // tokens of a text; nil counts four bytes as one
+	Facts     string            // the facts section that Finish attaches: the text need not repeat it
+	Work      *Record           // the built-in summarizer writes from it, if it is not nil: it has all that former summaries said
+	Stays     func(string) bool // with Work: reports the messages that stay beside the summary, by id; nil: none
+	Deadline  time.Duration     // of each call to a model; 0: only that of the context
+	Progress  func(Progress)    // receives the progress of a model, from one goroutine; may be nil
 }
 
 // Redacted returns r with f applied to each text that a summarizer sees.

@@ -191,7 +191,7 @@ func TestTodosFollowTheTools(t *testing.T) {
 		call("4", "TaskUpdate", `{"taskId":"99","status":"completed"}`), chat.NewResult("4", "no such task"),
 	}
 	got := summarize.FactsOf(session, "", 200, nil)
-	if strings.Contains(got, "parser") || !strings.Contains(got, "write the printer") {
+	if got != "Open todos:\n- write the printer\nDone todos:\n- write the parser" {
 		t.Errorf("open todos:\n%s", got)
 	}
 	session = append(session, call("5", "update_plan", `{"plan":[{"step":"ship it","status":"pending"}]}`), chat.NewResult("5", "ok"))
@@ -220,7 +220,7 @@ func TestCallsOfManyToolsAreUnderstood(t *testing.T) {
 		{"bash", `{"command":"pytest"}`, "FAILED tests/test_a.py::test_one - boom\n1 failed", "pytest → failed: tests/test_a.py::test_one"},
 		{"bash", `{"command":"cargo test"}`, "test io::reads ... FAILED\nerror: test failed", "cargo test → failed: io::reads: error: test failed"},
 		{"bash", `{"command":"npm run lint"}`, "\x1b[31mok then\x1b[0m", "npm run lint → ok then"},
-		{"bash", `{"command":"cat notes"}`, "FAIL is only a word here", "- cat notes"},
+		{"bash", `{"command":"make notes"}`, "0 FAIL is only a word here", "- make notes → 0 FAIL is only a word here"},
 	} {
 		session := []chat.Message{
 			{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1", Name: c.name, Args: c.args}}},

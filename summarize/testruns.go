@@ -20,7 +20,9 @@ type testRun struct {
 // A testRunner is a command line that runs tests.
 type testRunner struct{ words, family string }
 
-// testRunners are the beginnings of command lines that run tests, without wrappers.
+// testRunners are the beginnings of command lines that run tests, without wrappers. The
+// families of programs that build or check files begin with "check ": a suite of tests
+// says nothing about them.
 func testRunners() []testRunner {
 	return []testRunner{
 		{"go test", "go"}, {"gotestsum", "go"}, {"ginkgo", "go"},
@@ -29,6 +31,9 @@ func testRunners() []testRunner {
 		{"npm test", "js"}, {"npm t", "js"}, {"npm run test", "js"}, {"yarn test", "js"}, {"yarn run test", "js"}, {"pnpm test", "js"}, {"pnpm run test", "js"}, {"bun test", "js"}, {"jest", "js"}, {"vitest", "js"}, {"mocha", "js"}, {"node --test", "js"}, {"deno test", "js"},
 		{"mvn test", "java"}, {"mvn verify", "java"}, {"gradle test", "java"}, {"./gradlew test", "java"}, {"gradlew test", "java"},
 		{"rspec", "ruby"}, {"rake test", "ruby"}, {"rails test", "ruby"}, {"dotnet test", "dotnet"}, {"ctest", "c"}, {"swift test", "swift"}, {"phpunit", "php"}, {"mix test", "elixir"},
+		{"go build", "check go build"}, {"go vet", "check go vet"}, {"golangci-lint run", "check golangci"}, {"staticcheck", "check staticcheck"},
+		{"tsc", "check tsc"}, {"eslint", "check eslint"}, {"ruff check", "check ruff"}, {"mypy", "check mypy"},
+		{"cargo build", "check cargo build"}, {"cargo check", "check cargo check"}, {"cargo clippy", "check clippy"},
 		{"make test", "suite"}, {"make check", "suite"}, {"mise run test", "suite"}, {"mise test", "suite"}, {"just test", "suite"}, {"task test", "suite"},
 	}
 }
@@ -160,7 +165,8 @@ func namesOfPattern(pattern string) []string {
 // all that old tested.
 func (r testRun) covers(old testRun, test string) bool {
 	everywhere := r.everywhere
-	if r.family == "" || old.family == "" || r.family != old.family && (!everywhere || r.family != "suite" && old.family != "suite") {
+	checks := strings.HasPrefix(r.family, "check ") || strings.HasPrefix(old.family, "check ")
+	if r.family == "" || old.family == "" || checks && r.family != old.family || r.family != old.family && (!everywhere || r.family != "suite" && old.family != "suite") {
 		return false
 	}
 	if len(r.filter) > 0 {

@@ -15,7 +15,7 @@ import (
 func clipLine(s string, limit int) string {
 	var b strings.Builder
 	cut := false
-	for word := range strings.FieldsSeq(s[:min(len(s), 4*limit+utf8.UTFMax)]) {
+	for word := range strings.FieldsSeq(clip.Bytes(s, 4*limit+utf8.UTFMax)) {
 		if b.Len()+len(word) >= limit {
 			cut = true
 			break

@@ -25,19 +25,21 @@ const (
 
 // An action is what a call does, according to its name and arguments.
 type action struct {
-	kind   actionKind
-	tool   string
-	object string      // path, command line, pattern
-	names  []string    // changes: what is declared in the new text, else its first line
-	todos  []todoEntry // plans
-	whole  bool        // plans: todos replace all earlier ones
-	full   string      // runs: the whole command; "" if object is all of it
+	kind    actionKind
+	tool    string
+	object  string      // path, command line, pattern
+	names   []string    // changes: what is declared in the new text, else its first line
+	todos   []todoEntry // plans
+	whole   bool        // plans: todos replace all earlier ones
+	removes bool        // changes: the file is removed
+	full    string      // runs: the whole command; "" if object is all of it
 }
 
 // A todoEntry is an entry of a list of todos.
 type todoEntry struct {
 	id, text string
 	done     bool
+	dropped  bool // it is not to be done any more
 }
 
 // actionsOf returns the actions of a call: one, or one for each file of a patch.
@@ -47,10 +49,18 @@ func actionsOf(name, args string) []action {
 		if strings.Contains(args, "*** Begin Patch") {
 			return patchActions(name, args)
 		}
+		if acts := scriptActions(args); isToolScript(args) && len(acts) > 0 {
+			return acts
+		}
 		return []action{{tool: name, object: clipLine(args, 80)}}
 	}
 	if a, ok := readPlan(name, fields); ok {
 		return []action{a}
+	}
+	if script := firstText(fields, "input", "code", "script"); isToolScript(script) {
+		if acts := scriptActions(script); len(acts) > 0 {
+			return acts
+		}
 	}
 	low := strings.ToLower(name)
 	path := firstText(fields, "file_path", "path", "filePath", "filename", "target_file", "notebook_path", "file")
@@ -61,6 +71,10 @@ func actionsOf(name, args string) []action {
 		}
 	}
 	switch {
+	case strings.HasPrefix(command, "C-") && len(command) == 3: // a key
+		return nil
+	case containsAny(low, "webfetch", "web_fetch", "browse", "fetch_url", "read_url", "web_run"):
+		return []action{{kind: finds, tool: name, object: firstText(fields, "url", "uri", "prompt")}}
 	case containsAny(low, "grep", "glob", "search", "find"):
 		return []action{{kind: finds, tool: name, object: joinNonEmpty(firstText(fields, "pattern", "query", "q"), path)}}
 	case path != "" && command == "view":
@@ -163,7 +177,7 @@ func patchActions(name, patch string) []action {
 		line = strings.TrimSpace(line)
 		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
 			if path, ok := strings.CutPrefix(line, head); ok {
-				acts = append(acts, action{kind: changes, tool: name, object: path})
+				acts = append(acts, action{kind: changes, tool: name, object: path, removes: strings.Contains(head, "Delete")})
 			}
 		}
 		if added, ok := strings.CutPrefix(line, "+"); ok && len(acts) > 0 {
@@ -257,7 +271,7 @@ func readPlan(name string, fields map[string]any) (action, bool) {
 		for _, e := range entries {
 			if f, ok := e.(map[string]any); ok {
 				status := firstText(f, "status")
-				a.todos = append(a.todos, todoEntry{text: firstText(f, "content", "step", "title", "text"), done: status == "completed" || status == "done" || status == "cancelled"})
+				a.todos = append(a.todos, todoEntry{text: firstText(f, "content", "step", "title", "text"), done: status == "completed" || status == "done", dropped: status == "cancelled"})
 			}
 		}
 		if len(a.todos) > 0 {
@@ -270,7 +284,7 @@ func readPlan(name string, fields map[string]any) (action, bool) {
 		a.todos = []todoEntry{{text: firstText(fields, "subject")}}
 	case name == "TaskUpdate":
 		status := firstText(fields, "status")
-		a.todos = []todoEntry{{id: firstText(fields, "taskId"), done: status == "completed" || status == "deleted"}}
+		a.todos = []todoEntry{{id: firstText(fields, "taskId"), done: status == "completed", dropped: status == "deleted"}}
 	}
 	return a, len(a.todos) > 0
 }

@@ -145,6 +145,11 @@ func newSourceWords(r Request) sourceWords {
 	s.addText(r.Previous)
 	s.addText(r.Facts)
 	s.addText(r.Note)
+	if r.Work != nil {
+		for _, x := range r.Work.w.list {
+			s.addText(x.factLine())
+		}
+	}
 	for _, m := range r.Messages {
 		s.addText(m.ID)
 		for _, p := range m.Parts {

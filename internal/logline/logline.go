@@ -107,6 +107,7 @@ var exits = []*regexp.Regexp{
 	regexp.MustCompile(`^"?(?:process )?exit[ _]?(?:code|status)"?[ :=]+(-?\d+)\.?$`),
 	regexp.MustCompile(`^<(?:returncode|exit_?code|exit_status)>\s*(-?\d+)\s*</`),
 	regexp.MustCompile(`^[\[(<]?(?:the )?(?:process|command|program|script|shell|task)?(?: (?:was|has|execution))? ?(?:finished|completed|executed|failed|exited|ended|terminated)? ?(?:successfully )?(?:with|and returned)? ?(?:exited with )?(?:exit )?(?:code|status):? (-?\d+)\.?[\])>]?$`),
+	regexp.MustCompile(`^exit[:=] ?(-?\d+)$`),
 	regexp.MustCompile(`^return ?code[:=]? ?(-?\d+)$`),
 }
 
@@ -128,6 +129,9 @@ func ExitCode(text string) (code int, known bool) {
 	rest := text
 	for range exitHead {
 		line, more, _ := strings.Cut(rest, "\n")
+		if inner := strings.TrimSpace(more); line == "Output:" && strings.HasPrefix(inner, "{") && inJSON.MatchString(inner) {
+			return ExitCode(inner) // a script printed the whole result
+		}
 		if code, known := exitCodeOf(line); known {
 			return code, true
 		}
@@ -177,7 +181,7 @@ func parseDigits(s string) int {
 // isHeader reports whether a tool wrote a line before an output.
 func isHeader(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
-	for _, h := range []string{"chunk id:", "wall time:", "command:", "directory:", "exit", "process exited", "original token", "total output", "cwd:", "duration:"} {
+	for _, h := range []string{"chunk id:", "wall time:", "wall time ", "script completed", "warning: truncated output", "command:", "directory:", "exit", "process exited", "original token", "total output", "cwd:", "duration:"} {
 		if strings.HasPrefix(line, h) {
 			return true
 		}
