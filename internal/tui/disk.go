@@ -214,7 +214,7 @@ func (t *Talk) openFile(ctx context.Context) (*archive.SessionFile, archive.Stat
 		t.notes = append(t.notes, fmt.Sprintf("%s: %s", path, d))
 	}
 	if found.Kept != "" {
-		t.notes = append(t.notes, fmt.Sprintf("%s is written anew; the damaged file is kept as %s", path, found.Kept))
+		t.notes = append(t.notes, fmt.Sprintf("%s is written again; the damaged file is kept as %s", path, found.Kept))
 	}
 	return file, state, err
 }
