@@ -14,8 +14,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/internal/recall"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/recall"
 )
 
 // makeReachable makes the removed messages of the round reachable from the remaining
@@ -34,7 +34,7 @@ func (r *round) showID() error {
 	if len(hidden) == 0 || len(shown) > 0 || r.cfg.NoRecall {
 		return nil
 	}
-	if room := r.localLimit() - mostShown; r.fitsBudget() && r.t.totalTokens() > room {
+	if room := r.localLimit() - maxShown; r.fitsBudget() && r.t.totalTokens() > room {
 		if err := r.fitWithin(room); err != nil { // this may show an id
 			return err
 		}
@@ -45,8 +45,8 @@ func (r *round) showID() error {
 	return r.show(hidden)
 }
 
-// mostShown is the approximate maximum number of tokens of a shown id.
-const mostShown = 60
+// maxShown is the approximate maximum number of tokens of a shown id.
+const maxShown = 60
 
 // show adds the first of entries whose ids are not shown to the conversation;
 // [round.entries] lists the others below it. If the conversation would not fit the
@@ -252,8 +252,25 @@ func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 	return archive.Entry{}, false
 }
 
+// Types of the search for removed text.
+type (
+	// A SearchQuery has Text and filters: File, Role, Tool, Since. Context is what the
+	// conversation is about now. Tokens, Most (hits) and Neighbours bound the result.
+	SearchQuery = recall.Query
+	// A SearchResult has Hits, best first; Total and Passages count what matched and
+	// what was searched. Its method Text returns what a model or a person reads.
+	SearchResult = recall.Result
+	// A SearchHit is a passage of a removed message: ID is its recall id, Message the
+	// number of the message, Title says what it is, Text has the passage.
+	SearchHit = recall.Hit
+	// A DroppedMessage is a message that a round removed, with its recall ID.
+	DroppedMessage = recall.Dropped
+	// A Tool is in the form that OpenAI, Ollama or Anthropic want: see its methods.
+	Tool = recall.Tool
+)
+
 // Search finds removed text, best first, at most n hits: see [Session.SearchBy].
-func (s *Session) Search(ctx context.Context, text string, n int) ([]recall.Hit, error) {
+func (s *Session) Search(ctx context.Context, text string, n int) ([]SearchHit, error) {
 	if strings.TrimSpace(text) == "" || n <= 0 {
 		return nil, ctx.Err()
 	}
@@ -264,7 +281,7 @@ func (s *Session) Search(ctx context.Context, text string, n int) ([]recall.Hit,
 // SearchBy finds removed passages, best first, that take at most q.Tokens if they are
 // printed: by meaning, if Embed.Embedder answers within Deadlines.Ranking, otherwise by
 // words. With Redact.Prompts no model is called. The text is that of the archive.
-func (s *Session) SearchBy(ctx context.Context, q recall.Query) (recall.Result, error) {
+func (s *Session) SearchBy(ctx context.Context, q SearchQuery) (SearchResult, error) {
 	if q.Embedder == nil && !s.cfg.Redact.Prompts && s.cfg.Embed.Embedder != nil {
 		q.Embedder, q.Within = s.cfg.Embed.Embedder, s.cfg.Deadlines.Ranking
 	}
@@ -280,7 +297,7 @@ func (s *Session) SearchBy(ctx context.Context, q recall.Query) (recall.Result, 
 
 // RecallTool returns the tool by which a model gets removed text back;
 // [Session.HandleRecall] answers its calls.
-func RecallTool() recall.Tool { return recall.RecallTool() }
+func RecallTool() Tool { return recall.RecallTool() }
 
 // RecallPrompt is the sentence about the tool for a system prompt.
 const RecallPrompt = recall.Prompt
@@ -371,7 +388,7 @@ func clipText(text string, size int) string {
 
 // Dropped lists the messages that the newest round removed and that no earlier round had
 // removed already, decisions first.
-func (s *Session) Dropped(ctx context.Context) ([]recall.Dropped, error) {
+func (s *Session) Dropped(ctx context.Context) ([]DroppedMessage, error) {
 	s.mu.Lock()
 	step := 0
 	if n := len(s.rounds); n > 0 {

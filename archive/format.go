@@ -56,7 +56,7 @@ func (l storeReader) readFormat(ctx context.Context, folder, name string) (f for
 	if err == nil && folder != "" && string(b) != firstSessionText(f.Session) {
 		err = unsealed(b)
 	}
-	if err == nil && (folder != "" && f.Format != sessionFormat || !f.Steps.valid(mostNumbers)) {
+	if err == nil && (folder != "" && f.Format != sessionFormat || !f.Steps.valid(maxNumbers)) {
 		err = errChanged
 	}
 	if err == nil && folder != "" && !strings.EqualFold(folderName(f.Session), folder) {
@@ -194,7 +194,7 @@ func spanIn(name, start, end string) (first, last int, ok bool) {
 		return 0, 0, false
 	}
 	last, err = strconv.Atoi(b)
-	return first, last, err == nil && first > 0 && last >= first && last-first < mostNumbers && name == spanName(start, end, first, last)
+	return first, last, err == nil && first > 0 && last >= first && last-first < maxNumbers && name == spanName(start, end, first, last)
 }
 
 // stepFiles are the names of a step's files. The step exists with the first, so

@@ -246,7 +246,7 @@ func (v *packs) resolve(r *refs) ([]chat.Message, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if !r.Items.valid(mostNumbers) {
+	if !r.Items.valid(maxNumbers) {
 		return nil, errChanged
 	}
 	messages := []chat.Message{}

@@ -294,7 +294,7 @@ func (p *packFile) readHead(session string) {
 	case h.Session != session:
 		p.foreign = true
 		p.damages = append(p.damages, fmt.Errorf("%w: it holds session %q", ErrDamaged, h.Session))
-	case h.First != p.first || h.Last != p.last || !h.Steps.valid(mostNumbers):
+	case h.First != p.first || h.Last != p.last || !h.Steps.valid(maxNumbers):
 		p.foreign = true
 		p.damages = append(p.damages, fmt.Errorf("%w: it is the file of steps %d to %d", ErrDamaged, h.First, h.Last))
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	packVersion = 2       // of records in this format only
-	mostNumbers = 1 << 24 // limits the size that any file content can cause
+	maxNumbers  = 1 << 24 // limits the size that any file content can cause
 )
 
 // decodePacked is decodeLine for records in packs.

@@ -61,7 +61,7 @@ func (l storeReader) prunedOf(ctx context.Context, session string) (p prunedList
 	if err == nil && p.Session != session {
 		err = fmt.Errorf("%w: it holds session %q", ErrDamaged, p.Session)
 	}
-	if err == nil && (p.Format != prunedFormat || !p.Steps.valid(mostNumbers)) {
+	if err == nil && (p.Format != prunedFormat || !p.Steps.valid(maxNumbers)) {
 		err = errChanged
 	}
 	if unreadable(err) {
@@ -140,7 +140,7 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		in.headers = append(in.headers, h)
 	}
 	for i, h := range slices.Backward(in.headers) {
-		if !h.Known.valid(mostNumbers) {
+		if !h.Known.valid(maxNumbers) {
 			continue
 		}
 		in.known = in.known.with(h.Known)
@@ -185,7 +185,7 @@ func (in *inventory) addLost(v *packs, present map[int]bool) {
 		if present[n] || in.pruned.Steps.has(n) {
 			continue
 		}
-		if count++; count > mostUnknown {
+		if count++; count > maxUnknown {
 			break
 		}
 		name, err := v.lostName(n), errMissing
@@ -222,7 +222,7 @@ func (in inventory) unaccounted() []int {
 		}
 	}
 	var numbers []int
-	for n := 1; n < newest && len(numbers) < mostUnknown; n++ {
+	for n := 1; n < newest && len(numbers) < maxUnknown; n++ {
 		if !in.known.has(n) && !in.pruned.Steps.has(n) {
 			numbers = append(numbers, n)
 		}

@@ -286,7 +286,7 @@ func (v *packs) removal(h headerLine, read map[int]chat.Message) (s Step, now ma
 	}
 	now = make(map[int]chat.Message, len(read))
 	messages := func(r *refs) (out []chat.Message) {
-		if r == nil || !r.Items.valid(mostNumbers) {
+		if r == nil || !r.Items.valid(maxNumbers) {
 			return nil
 		}
 		for n := range r.Items.all() {
@@ -329,7 +329,7 @@ func (v *packs) removedMessage(h headerLine, bodies map[int]packedBody, r Ref) (
 		bodies[r.Step] = b
 	}
 	for _, e := range b.entries {
-		if e.ID != r.Entry || e.Messages != nil && !e.Messages.Items.valid(mostNumbers) {
+		if e.ID != r.Entry || e.Messages != nil && !e.Messages.Items.valid(maxNumbers) {
 			continue
 		}
 		at := 0

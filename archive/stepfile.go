@@ -71,8 +71,8 @@ type (
 	}
 )
 
-// mostUnknown limits the size that any header content can cause.
-const mostUnknown = 1 << 16
+// maxUnknown limits the size that any header content can cause.
+const maxUnknown = 1 << 16
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *positions) UnmarshalJSON(b []byte) error {
@@ -190,7 +190,7 @@ func (h *headerLine) settle() {
 	h.StepInfo.Written = h.Written
 	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
 		h.StepInfo.Redacted = nil
-		for i := range min(h.Messages, mostUnknown) {
+		for i := range min(h.Messages, maxUnknown) {
 			h.StepInfo.Redacted = append(h.StepInfo.Redacted, i)
 		}
 	}

@@ -46,7 +46,7 @@ func (v *packs) used(ctx context.Context, in inventory) (map[int]bool, error) {
 		if r == nil {
 			return nil
 		}
-		if !r.Items.valid(mostNumbers) {
+		if !r.Items.valid(maxNumbers) {
 			return errChanged
 		}
 		for n := range r.Items.all() {
@@ -154,7 +154,7 @@ func (d *Dir) sweepPack(v *packs, p *packFile, pruned runs, used map[int]bool) e
 }
 
 func anyUsed(used map[int]bool, f frame) bool {
-	if f.last-f.first > mostNumbers {
+	if f.last-f.first > maxNumbers {
 		return true
 	}
 	for n := f.first; n <= f.last; n++ {

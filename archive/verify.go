@@ -462,7 +462,7 @@ func (v *verifier) event(text []byte) {
 			Step    int    `json:"step"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(text, &e) == nil && e.Data.Session == v.session && e.Data.Step > 0 && e.Data.Step < mostNumbers {
+	if json.Unmarshal(text, &e) == nil && e.Data.Session == v.session && e.Data.Step > 0 && e.Data.Step < maxNumbers {
 		v.archived = v.archived.with(runs{{e.Data.Step, e.Data.Step}})
 	}
 }

@@ -18,8 +18,8 @@ const FileVariable = "COMPACT_CONFIG"
 // Names are the files that are found automatically, in the current folder.
 func Names() []string { return []string{"compact.yaml", "compact.yml", "compact.json"} }
 
-// mostBytes is the maximum size of a file.
-const mostBytes = 1 << 20
+// maxBytes is the maximum size of a file.
+const maxBytes = 1 << 20
 
 // Find returns the file of settings in a folder, or "". Two such files are an error,
 // because one would be ignored silently. So are a broken link, and a pipe, which would
@@ -66,11 +66,11 @@ func readFile(path string) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("read settings: %s is a folder; name the file in it", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read settings: %w", err)
-	case len(data) > mostBytes:
+	case len(data) > maxBytes:
 		return nil, fmt.Errorf("read settings: %s is larger than 1 MB, which no file of settings is; name another", path)
 	}
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil

@@ -63,7 +63,7 @@ func (r *jsonReader) readValue(depth int) (node, error) {
 		return node{}, err
 	}
 	n := node{line: r.currentLine()}
-	if depth > mostDeep {
+	if depth > maxDeep {
 		return n, &lineError{n.line, "it nests too deep"}
 	}
 	switch v := t.(type) {

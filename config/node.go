@@ -25,8 +25,8 @@ type entry struct {
 // looseNode returns the node of a variable or a flag.
 func looseNode(text string) node { return node{value: text, text: text, loose: true} }
 
-// mostShown is the maximum number of characters of a value in an error.
-const mostShown = 60
+// maxShown is the maximum number of characters of a value in an error.
+const maxShown = 60
 
 // shownValue is the value for an error.
 func (n node) shownValue() string {
@@ -46,10 +46,10 @@ func (n node) shownValue() string {
 }
 
 func clipValue(s string) string {
-	if utf8.RuneCountInString(s) <= mostShown {
+	if utf8.RuneCountInString(s) <= maxShown {
 		return s
 	}
-	return string([]rune(s)[:mostShown]) + "…"
+	return string([]rune(s)[:maxShown]) + "…"
 }
 
 // isScalar reports whether the value is scalar and not null.

@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/engine"
-	"github.com/tiercompact/tiercompact/recall"
+	"github.com/tiercompact/tiercompact/internal/recall"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/trace"
 )

@@ -47,9 +47,9 @@ func (c *closers) closeAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// mostQueued is the maximum number of events that wait for a console or a file: a replayed
+// maxQueued is the maximum number of events that wait for a console or a file: a replayed
 // session emits all of them at once.
-const mostQueued = 1 << 16
+const maxQueued = 1 << 16
 
 // Open opens the sinks. Later errors are written to stderr. Events are added to an
 // existing file, unless Truncate is set.
@@ -90,7 +90,7 @@ func (s *Sinks) addSink(sink trace.Sink, closer func(context.Context) error) {
 }
 
 func (s *Sinks) addQueued(sink trace.Sink) {
-	q := trace.NewQueue(sink, mostQueued)
+	q := trace.NewQueue(sink, maxQueued)
 	s.addSink(q.Emit, q.Close)
 }
 

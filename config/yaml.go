@@ -21,8 +21,8 @@ type lineError struct {
 
 func (e *lineError) Error() string { return e.text }
 
-// mostDeep is the maximum depth of nesting in a file; 4 is needed.
-const mostDeep = 20
+// maxDeep is the maximum depth of nesting in a file; 4 is needed.
+const maxDeep = 20
 
 // parseYAML returns the one document of a YAML text, or an empty node.
 func parseYAML(data []byte) (node, error) {
@@ -79,7 +79,7 @@ func fromYAML(y *yaml.Node, depth int) (node, error) {
 	n := node{line: y.Line, text: y.Value}
 	var err error
 	switch {
-	case depth > mostDeep:
+	case depth > maxDeep:
 		return n, &lineError{y.Line, "it nests too deep"}
 	case y.Kind == yaml.AliasNode:
 		return n, &lineError{y.Line, fmt.Sprintf("the alias *%s is not taken; write the value out", clipValue(y.Value))}

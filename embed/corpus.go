@@ -55,7 +55,7 @@ func (c Corpus) Match(query Terms) []float64 {
 	for _, s := range scores {
 		top = max(top, s)
 	}
-	if top = max(top, leastMatch*whole); top > 0 {
+	if top = max(top, minMatch*whole); top > 0 {
 		for i := range scores {
 			scores[i] /= top
 		}

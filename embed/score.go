@@ -9,9 +9,9 @@ const (
 	lengthNorm = 0.75
 )
 
-// leastMatch is the share of a query that the best document must contain to count
+// minMatch is the share of a query that the best document must contain to count
 // as a full match.
-const leastMatch = 1.0 / 3
+const minMatch = 1.0 / 3
 
 // Score returns how much each of docs says about query, by a variant of BM25:
 // counts saturate, long documents have a penalty, and a term counts more if fewer
@@ -28,7 +28,7 @@ func Score(query Terms, docs []Terms) []float64 {
 // of several documents that have only a common word with the query is not a match.
 func Match(query Terms, docs []Terms) []float64 {
 	scores, whole := scoreTerms(query, docs)
-	if top := max(highestScore(scores), leastMatch*whole); top > 0 {
+	if top := max(highestScore(scores), minMatch*whole); top > 0 {
 		for i := range scores {
 			scores[i] /= top
 		}

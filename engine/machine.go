@@ -46,11 +46,11 @@ func perSecond(tokens int, spent time.Duration) float64 {
 	return float64(tokens) / spent.Seconds()
 }
 
-// mostSummary is the maximum number of tokens that a model writes for a summary, and
+// maxSummary is the maximum number of tokens that a model writes for a summary, and
 // readShare the share of its window that it reads before.
 const (
-	mostSummary = 1024
-	readShare   = 0.75
+	maxSummary = 1024
+	readShare  = 0.75
 )
 
 // slow reports that a summary of a whole window takes longer than its deadline, with a
@@ -59,7 +59,7 @@ func (s speed) slow(name string, window int, most time.Duration) string {
 	if s.reads == 0 || s.writes == 0 || window == 0 || most <= 0 {
 		return ""
 	}
-	takes := readShare*float64(window)/s.reads + float64(min(mostSummary, window/8))/s.writes
+	takes := readShare*float64(window)/s.reads + float64(min(maxSummary, window/8))/s.writes
 	if takes <= most.Seconds() {
 		return ""
 	}

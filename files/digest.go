@@ -51,8 +51,8 @@ func (c Ref) Digest(text string, o DigestOptions) string {
 	return fillToTokens(o.Max, o.Count, func(size int) string { return cleanUTF8(d.writeDigest(size)) })
 }
 
-// mostErrors limits the lines with an error that go before names.
-const mostErrors = 12
+// maxErrors limits the lines with an error that go before names.
+const maxErrors = 12
 
 // rankLines orders the lines, most wanted first, each once: errors and the
 // beginning of the text go before the ledger.
@@ -70,7 +70,7 @@ func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 		add(firstLines(d.text, 1)...)
 		d.first = len(d.wanted)
 		add(lastLines(d.text, 3)...)
-		add(firstLines(d.text, mostHead)...)
+		add(firstLines(d.text, maxHead)...)
 		return
 	}
 	if d.Fill {
@@ -85,19 +85,19 @@ func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 		}
 	}
 	head, errors := firstLines(d.text, 2), d.errorLines()
-	add(errors[:min(mostErrors, len(errors))]...)
+	add(errors[:min(maxErrors, len(errors))]...)
 	add(head[:min(1, len(head))]...)
 	d.first = len(d.wanted)
 	add(lastLines(d.text, 3)...)
 	add(head...)
 	rare := d.rareLines()
-	add(rare[:min(mostRare, len(rare))]...)
+	add(rare[:min(maxRare, len(rare))]...)
 	add(focusLines(d.text, s, near)...)
 	add(d.formEndpoints(func(l outputLine) bool { return l.kind == logline.Trouble })...)
 	add(errors...)
 	add(rare...)
 	add(d.formEndpoints(d.isCommonForm)...)
-	add(d.uncommonLines(firstLines(d.text, mostHead))...)
+	add(d.uncommonLines(firstLines(d.text, maxHead))...)
 }
 
 // uncommonLines returns the lines that few others resemble.
@@ -110,11 +110,11 @@ func (d *textDigest) uncommonLines(lines []span) (out []span) {
 	return out
 }
 
-// mostHead limits the lines from its beginning that a digest may show.
-const mostHead = 30
+// maxHead limits the lines from its beginning that a digest may show.
+const maxHead = 30
 
-// mostRare limits the unique lines that go before the focus.
-const mostRare = 6
+// maxRare limits the unique lines that go before the focus.
+const maxRare = 6
 
 // focusLines returns the lines with the highest score for the focus, the best
 // first.
@@ -321,14 +321,14 @@ func (d *textDigest) joinLines(lines []span) string {
 	return b.String()
 }
 
-// leastAlike is the number of omitted lines from which the marker counts
+// minAlike is the number of omitted lines from which the marker counts
 // similar ones.
-const leastAlike = 3
+const minAlike = 3
 
 // gapMarker is the marker that replaces lines from to, exclusive.
 func (d *textDigest) gapMarker(from, to int) string {
 	if from > 0 && !d.Prose {
-		if n := d.countAlike(from-1, from, to); n >= leastAlike {
+		if n := d.countAlike(from-1, from, to); n >= minAlike {
 			return fmt.Sprintf("… %d more like it\n", n)
 		}
 	}

@@ -51,7 +51,7 @@ func (n *Names) Lines(maxTokens int, count func(string) int) []string {
 	}
 	heap.Init(&queue)
 	var taken []*nameLine
-	for len(queue) > 0 && maxTokens >= leastLineTokens {
+	for len(queue) > 0 && maxTokens >= minLineTokens {
 		l := queue[0]
 		if now := gain(l); now != l.gain && now > 0 {
 			l.gain = now
@@ -77,8 +77,8 @@ func (n *Names) Lines(maxTokens int, count func(string) int) []string {
 }
 
 const (
-	lineCost        = 4 // bytes, about: the line feed
-	leastLineTokens = 4
+	lineCost      = 4 // bytes, about: the line feed
+	minLineTokens = 4
 )
 
 // candidateLines returns the lines of names that are not in their place, the newest

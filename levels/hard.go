@@ -78,7 +78,7 @@ func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 		}
 		markMembers(drop, groups[g])
 	}
-	edits := gapEdits(v, drop, h.Ledger, mostAnswer, reasonHard)
+	edits := gapEdits(v, drop, h.Ledger, maxAnswer, reasonHard)
 	if h.Target > 0 {
 		edits = h.dropUntilTarget(v, groups, stay, drop)
 	}
@@ -194,7 +194,7 @@ func (h Hard) dropUntilTarget(v View, groups [][]int, stay []int, drop []bool) [
 				total -= v.Sizes[i]
 			}
 		}
-		for _, answer := range []int{mostAnswer, 0} {
+		for _, answer := range []int{maxAnswer, 0} {
 			edits := gapEdits(v, slices.Clone(drop), h.Ledger, answer, reasonHard)
 			left := v.tokensAfter(edits, v.Separator(HardName))
 			if left < h.Target || k < 0 && answer == 0 {

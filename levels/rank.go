@@ -157,15 +157,15 @@ func bestScores(scores []float64, of [][][]float32) []float64 {
 	return out
 }
 
-// mostDimensions exceeds the dimensions of embedding models: the largest known ones
+// maxDimensions exceeds the dimensions of embedding models: the largest known ones
 // have 12,288. Vectors are copied for comparison and must not fill the memory.
-const mostDimensions = 1 << 14
+const maxDimensions = 1 << 14
 
 // checkVectors reports vectors that cannot be compared with the query's: such an
 // answer is a failure of the server. A document's vector may have no direction.
 func checkVectors(vectors [][]float32, query int) error {
-	if n := len(vectors[query]); n > mostDimensions {
-		return fmt.Errorf("vectors have %d dimensions, more than %d", n, mostDimensions)
+	if n := len(vectors[query]); n > maxDimensions {
+		return fmt.Errorf("vectors have %d dimensions, more than %d", n, maxDimensions)
 	}
 	for i, v := range vectors {
 		if len(v) != len(vectors[query]) {

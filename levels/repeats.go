@@ -19,8 +19,8 @@ type repeat struct {
 }
 
 const (
-	leastRepeats = 3   // min calls of a repeat
-	mostCycle    = 3   // max calls in a repeated cycle: a pause, and a look at its condition
+	minRepeats   = 3   // min calls of a repeat
+	maxCycle     = 3   // max calls in a repeated cycle: a pause, and a look at its condition
 	longestAside = 200 // max bytes of the assistant's text beside such a call
 )
 
@@ -45,9 +45,9 @@ func (v View) repeatAt(groups [][]int, g int, newest []bool) (r repeat, next int
 	if !v.isCallRound(groups, g) {
 		return r, g + 1
 	}
-	for cycle := 1; cycle <= mostCycle; cycle++ {
+	for cycle := 1; cycle <= maxCycle; cycle++ {
 		times := v.countCycles(groups, g, cycle)
-		if times < leastRepeats {
+		if times < minRepeats {
 			continue
 		}
 		last := groups[g+cycle-1]
@@ -158,7 +158,7 @@ func (v View) notedResult(r repeat, gone int, recall string, limit int) edit.Edi
 	text := files.RepeatedCall(r.calls, gone, r.same, recall)
 	if !r.same {
 		body := m.Parts[0].Text
-		if len(body) >= leastOutput && v.Count(body) > limit {
+		if len(body) >= minOutput && v.Count(body) > limit {
 			body = files.Digest(body, files.DigestOptions{Max: limit, Count: v.Count, Recall: recall})
 		}
 		text += "\n" + body

@@ -9,14 +9,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// mostAnswer is the maximum number of tokens of a text that quotes an answer which a
+// maxAnswer is the maximum number of tokens of a text that quotes an answer which a
 // round removes.
-const mostAnswer = 80
+const maxAnswer = 80
 
 // Separator makes the messages that separate two of one role at a level: under fit
 // they are as small as a bare record.
 func (v View) Separator(level Name) edit.Marker {
-	s := separators{max: mostAnswer, count: v.Count}
+	s := separators{max: maxAnswer, count: v.Count}
 	switch level {
 	case FitName:
 		s.max = 0

@@ -39,12 +39,12 @@ func planSoft(ctx context.Context, v View) (p Plan, err error) {
 }
 
 const (
-	leastBytes  = 270  // min bytes of a text that is shortened
-	leastOutput = 500  // of a tool output that is
+	minBytes    = 270  // min bytes of a text that is shortened
+	minOutput   = 500  // of a tool output that is
 	digestMax   = 200  // max tokens of a digest by default
-	leastDigest = 60   // min tokens of a digest
-	leastPart   = 1500 // min bytes of a part of a file that is outlined
-	partShare   = 0.10 // share of the window, for such a part: see leastPart
+	minDigest   = 60   // min tokens of a digest
+	minPart     = 1500 // min bytes of a part of a file that is outlined
+	partShare   = 0.10 // share of the window, for such a part: see minPart
 	fileShare   = 0.8  // max share of a file, for its outline
 	outputShare = 0.3  // max share of an output, for its digest
 )
@@ -197,7 +197,7 @@ func (p *softPlan) changesCopy(message, place int) bool {
 }
 
 func (p *softPlan) actionFor(i int, c files.Ref) copyAction {
-	if c.Size < leastBytes {
+	if c.Size < minBytes {
 		return stays
 	}
 	switch {
@@ -206,7 +206,7 @@ func (p *softPlan) actionFor(i int, c files.Ref) copyAction {
 	case p.standsAt(p.index.Superseded(i, c)):
 		return superseded
 	case c.Kind == files.Output:
-		if len(p.Messages)-1-i >= p.StaleAfter && c.Size >= leastOutput {
+		if len(p.Messages)-1-i >= p.StaleAfter && c.Size >= minOutput {
 			return digested
 		}
 		return stays
@@ -214,21 +214,21 @@ func (p *softPlan) actionFor(i int, c files.Ref) copyAction {
 		return stays
 	case c.Old:
 		return replaced
-	case !c.Whole && c.Size < p.leastPart():
+	case !c.Whole && c.Size < p.minPart():
 		return stays
 	}
 	return outlined
 }
 
-// leastPart returns the minimum size, in bytes, of a part of a file that is outlined.
+// minPart returns the minimum size, in bytes, of a part of a file that is outlined.
 // Soft is meant for whole files: a range of lines that was read, or text that an edit
 // wrote, is current work, and stays as long as it is small beside the window.
 // Emergency compresses what it keeps.
-func (p *softPlan) leastPart() int {
+func (p *softPlan) minPart() int {
 	if p.All {
-		return leastPart
+		return minPart
 	}
-	return max(leastPart, bytesForTokens(int(partShare*float64(p.Window))))
+	return max(minPart, bytesForTokens(int(partShare*float64(p.Window))))
 }
 
 // standsAt reports whether a pointer may refer to a message.
@@ -314,7 +314,7 @@ func (p *softPlan) replacementText(i int, c files.Ref, f copyAction, recall stri
 		return files.Repeated(recall), "repeated"
 	case digested:
 		text := c.Text(p.Messages[i])
-		limit := min(p.DigestMax, max(leastDigest, partTokens(text, outputShare)))
+		limit := min(p.DigestMax, max(minDigest, partTokens(text, outputShare)))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
 			Ledger: p.named(p.known.Lost(c, text, p.near, limit), text)}), "digest"
 	default:

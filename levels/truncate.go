@@ -269,12 +269,12 @@ func (f *truncation) cutParts(i, most int, which func(chat.Message, chat.Kind, p
 	return m
 }
 
-// leastCut is the size, in tokens, up to which a text is not worth cutting: a path, a command.
-const leastCut = 24
+// minCut is the size, in tokens, up to which a text is not worth cutting: a path, a command.
+const minCut = 24
 
 // shorterText returns text cut under o, or now if the result is no longer than that.
 func (f *truncation) shorterText(text, now string, o files.DigestOptions) string {
-	if f.v.Count(now) <= max(o.Max, leastCut) {
+	if f.v.Count(now) <= max(o.Max, minCut) {
 		return now
 	}
 	short := files.Digest(text, o)

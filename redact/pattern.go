@@ -18,11 +18,11 @@ type Pattern struct {
 // The maximum number of patterns. One without a fixed text, such as \d{16}, is
 // applied to every text; others only to texts that contain theirs.
 const (
-	mostPatterns  = 10_000
-	mostWithout   = 100
-	leastOfWords  = 3  // minimum bytes of a fixed text
-	mostOfWords   = 16 // bytes of it that are searched
-	mostBranches  = 64 // of a pattern with alternatives
+	maxPatterns   = 10_000
+	maxWithout    = 100
+	minOfWords    = 3  // minimum bytes of a fixed text
+	maxOfWords    = 16 // bytes of it that are searched
+	maxBranches   = 64 // of a pattern with alternatives
 	worthFiltered = 8  // number of patterns from which on fixed texts are searched first
 )
 
@@ -63,8 +63,8 @@ type ruleSet struct {
 }
 
 func newRuleSet(patterns []Pattern) (*ruleSet, error) {
-	if len(patterns) > mostPatterns {
-		return nil, fmt.Errorf("there are %d patterns, and at most %d can be used; join some with |", len(patterns), mostPatterns)
+	if len(patterns) > maxPatterns {
+		return nil, fmt.Errorf("there are %d patterns, and at most %d can be used; join some with |", len(patterns), maxPatterns)
 	}
 	s := &ruleSet{rules: make([]rule, len(patterns))}
 	without := 0
@@ -77,8 +77,8 @@ func newRuleSet(patterns []Pattern) (*ruleSet, error) {
 			without++
 		}
 	}
-	if without > mostWithout {
-		return nil, fmt.Errorf("%d patterns have no text of at least %d characters that they look for, and at most %d may have none; write such text into them, or join some with |", without, leastOfWords, mostWithout)
+	if without > maxWithout {
+		return nil, fmt.Errorf("%d patterns have no text of at least %d characters that they look for, and at most %d may have none; write such text into them, or join some with |", without, minOfWords, maxWithout)
 	}
 	if len(patterns) >= worthFiltered {
 		s.index()
@@ -169,10 +169,10 @@ func wordsOf(pattern string) []string {
 	}
 	words := required(re.Simplify())
 	for i, w := range words {
-		if len(w) < leastOfWords || strings.ContainsAny(w, "<>") || strings.Contains(strings.ToLower(Mark), w) {
+		if len(w) < minOfWords || strings.ContainsAny(w, "<>") || strings.Contains(strings.ToLower(Mark), w) {
 			return nil
 		}
-		words[i] = w[:min(len(w), mostOfWords)]
+		words[i] = w[:min(len(w), maxOfWords)]
 	}
 	return words
 }
@@ -201,7 +201,7 @@ func required(re *syntax.Regexp) []string {
 		var all []string
 		for _, sub := range re.Sub {
 			words := required(sub)
-			if words == nil || len(all)+len(words) > mostBranches {
+			if words == nil || len(all)+len(words) > maxBranches {
 				return nil
 			}
 			all = append(all, words...)

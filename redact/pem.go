@@ -59,10 +59,10 @@ func keyTail(s string, from, to int) span {
 			start, end = end-len(Mark), 0
 		case line == end || end-line > keyLine || start == from && line == from:
 			end = 0
-		case start < from && end-line < leastKeyLine:
+		case start < from && end-line < minKeyLine:
 			end = 0
 		default:
-			start, long = line, long || end-line >= leastKeyLine && keyPart(s[line:end]) && strings.ContainsAny(s[line:end], digits+"+/")
+			start, long = line, long || end-line >= minKeyLine && keyPart(s[line:end]) && strings.ContainsAny(s[line:end], digits+"+/")
 			end = line
 		}
 	}
@@ -76,8 +76,8 @@ var pemBytes = newByteSet(letters + digits + "+/=")
 
 // The lengths of lines of a key; the last may be shorter.
 const (
-	keyLine      = 80
-	leastKeyLine = 40
+	keyLine    = 80
+	minKeyLine = 40
 )
 
 // behindBreak returns the index after the end of the line before i, if only its

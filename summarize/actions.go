@@ -56,18 +56,18 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	}
 }
 
-// mostObjects limits the inputs and outputs that a step lists.
-const mostObjects = 6
+// maxObjects limits the inputs and outputs that a step lists.
+const maxObjects = 6
 
 // addInput and addOutput list what a step read and what it produced.
 func (s *step) addInput(input string) {
-	if len(s.inputs) < mostObjects {
+	if len(s.inputs) < maxObjects {
 		s.inputs = appendNew(s.inputs, input)
 	}
 }
 
 func (s *step) addOutput(output string) {
-	if len(s.outputs) < mostObjects {
+	if len(s.outputs) < maxObjects {
 		s.outputs = appendNew(s.outputs, output)
 	}
 }
@@ -82,7 +82,7 @@ func appendNew(list []string, s string) []string {
 // addContents appends to names the declarations or headings of a file.
 func addContents(names []string, text string) []string {
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
-		if len(names) >= mostNames {
+		if len(names) >= maxNames {
 			return names
 		}
 		line = strings.TrimLeft(line, " 0123456789\t→|:")
@@ -148,10 +148,10 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 		n.names = nil
 	}
 	for _, name := range a.names {
-		if strings.Contains(name, " ") && len(n.names) >= mostCode {
+		if strings.Contains(name, " ") && len(n.names) >= maxCode {
 			n.names = n.names[1:]
 		}
-		if len(n.names) == mostNames {
+		if len(n.names) == maxNames {
 			n.names = n.names[1:] // the last change is nearest to the work
 		}
 		n.names = appendNew(n.names, name)
@@ -206,9 +206,9 @@ func removedPaths(command string) (paths []string) {
 	return paths
 }
 
-// mostCode limits the lines of code that represent the changes of a file without
+// maxCode limits the lines of code that represent the changes of a file without
 // declarations.
-const mostCode = 2
+const maxCode = 2
 
 // recordFailure records a call that failed, and settles earlier failures by one that
 // did not.
@@ -280,14 +280,14 @@ func (w *messageScanner) addFailure(n *summaryItem) {
 	if slices.Contains(w.failures, n) {
 		return
 	}
-	if len(w.failures) == mostFailures {
+	if len(w.failures) == maxFailures {
 		w.failures[0].weight = -1
 		w.failures = slices.Delete(w.failures, 0, 1)
 	}
 	w.failures = append(w.failures, n)
 }
 
-const mostFailures = 64
+const maxFailures = 64
 
 // callKey returns a command without the filters of its output, so that the same
 // call is recognised.
@@ -328,8 +328,8 @@ func endingText(o outcome) string {
 		parts = append(parts, "failed")
 	}
 	if len(o.tests) > 0 {
-		shown := strings.Join(o.tests[:min(len(o.tests), mostNames)], ", ")
-		if more := len(o.tests) - mostNames; more > 0 {
+		shown := strings.Join(o.tests[:min(len(o.tests), maxNames)], ", ")
+		if more := len(o.tests) - maxNames; more > 0 {
 			shown += fmt.Sprintf(" and %d more", more)
 		}
 		parts = append(parts, shown)
@@ -390,14 +390,14 @@ func (w *messageScanner) openTodos() {
 		}
 	}
 	if open > 0 {
-		for _, text := range ended[max(0, len(ended)-mostDone):] {
+		for _, text := range ended[max(0, len(ended)-maxDone):] {
 			w.putTodo(done, text)
 		}
 	}
 }
 
-// mostDone limits the done entries of a plan that are listed.
-const mostDone = 12
+// maxDone limits the done entries of a plan that are listed.
+const maxDone = 12
 
 func (w *messageScanner) putTodo(k itemKind, text string) {
 	n := w.putItem(summaryItem{kind: k, text: text, id: w.planID, last: w.planAt})

@@ -27,7 +27,7 @@ func (w *messageScanner) scanDetails(body string) {
 			w.addItem(detail, name+" "+clipLine(word, 80))
 			taken++
 		}
-		if taken == mostDetails {
+		if taken == maxDetails {
 			return
 		}
 		switch name {
@@ -41,8 +41,8 @@ func (w *messageScanner) scanDetails(body string) {
 	}
 }
 
-// mostDetails limits the values of one message.
-const mostDetails = 12
+// maxDetails limits the values of one message.
+const maxDetails = 12
 
 // valueName returns word if a value is likely to follow it.
 func valueName(word string) string {

@@ -22,13 +22,13 @@ func echoesRequest(text string, r Request) bool {
 	return echoes > 0 && 2*echoes >= lines
 }
 
-// leastEcho is the minimum number of words of a line that shows an echo: shorter ones
+// minEcho is the minimum number of words of a line that shows an echo: shorter ones
 // occur by chance.
-const leastEcho = 4
+const minEcho = 4
 
 func isEcho(line string, asked map[string]bool) bool {
 	words := lowerWords(line)
-	if len(words) < leastEcho {
+	if len(words) < minEcho {
 		return false
 	}
 	for i := range len(words) - 1 {

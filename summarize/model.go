@@ -106,8 +106,8 @@ func (m *Model) summarizeOnce(ctx context.Context, r Request) (string, error) {
 	w.window, w.pace, w.speed = window, m.pace, m.speed
 	m.mu.Unlock()
 	w.limit = within(min(cmp.Or(max(r.MaxTokens, 0), defaultTokens), window/4), w.pace.limit)
-	if room := w.dataRoom(w.limit); room < leastRoom {
-		return "", fmt.Errorf("its window of %d tokens has no room for messages beside the instructions and the answer: load it with at least %d", window, w.leastWindow(room))
+	if room := w.dataRoom(w.limit); room < minRoom {
+		return "", fmt.Errorf("its window of %d tokens has no room for messages beside the instructions and the answer: load it with at least %d", window, w.minWindow(room))
 	}
 	if err := w.boundByDeadline(ctx); err != nil {
 		return "", err

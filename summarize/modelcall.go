@@ -115,7 +115,7 @@ func (w *summaryRun) learnRatio(counted int, prompt string) {
 		return
 	}
 	w.most = max(w.most, seen)
-	w.ratio = max(leastRatio, w.most*spread)
+	w.ratio = max(minRatio, w.most*spread)
 }
 
 // judgeAnswer returns the text of an answer, or why it has none. An answer that was

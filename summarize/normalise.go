@@ -168,9 +168,9 @@ type loopDetector struct {
 	said map[uint64]int
 }
 
-// A model that repeats a sentence of shortestLoop bytes or more mostSaid times does
+// A model that repeats a sentence of shortestLoop bytes or more maxSaid times does
 // not stop.
-const mostSaid, shortestLoop = 4, 20
+const maxSaid, shortestLoop = 4, 20
 
 // addDelta adds a piece of the answer, and reports whether something is repeated
 // too often. It looks at whole sentences and lines only, so that the result does
@@ -194,7 +194,7 @@ func (l *loopDetector) addDelta(text string) bool {
 			continue
 		}
 		h := hashExact(s)
-		if l.said[h]++; l.said[h] == mostSaid {
+		if l.said[h]++; l.said[h] == maxSaid {
 			return true
 		}
 	}

@@ -174,7 +174,7 @@ func (o *outcome) readLog(text string, decided bool) {
 		case kind == logline.FailedTest:
 			name, why := reader.FailedTest(line)
 			o.failed = true
-			if len(o.tests) < mostTests && !slices.Contains(o.tests, clipLine(name, 120)) {
+			if len(o.tests) < maxTests && !slices.Contains(o.tests, clipLine(name, 120)) {
 				o.tests = append(o.tests, clipLine(name, 120))
 			}
 			o.line = cmp.Or(o.line, why)
@@ -190,8 +190,8 @@ func (o *outcome) readLog(text string, decided bool) {
 	}
 }
 
-// mostTests limits the failed tests of one output that are followed.
-const mostTests = 100
+// maxTests limits the failed tests of one output that are followed.
+const maxTests = 100
 
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
@@ -271,7 +271,7 @@ func lastTelling(text string, tests bool) string {
 		return clipLine(text, 120)
 	}
 	last := ""
-	for range mostBack {
+	for range maxBack {
 		at := strings.LastIndexByte(text, '\n')
 		line := strings.TrimSpace(text[at+1:])
 		if isTelling(line) {
@@ -288,8 +288,8 @@ func lastTelling(text string, tests bool) string {
 	return last
 }
 
-// mostBack limits the lines that are read from the end of an output.
-const mostBack = 12
+// maxBack limits the lines that are read from the end of an output.
+const maxBack = 12
 
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.

@@ -15,19 +15,19 @@ type pace struct {
 }
 
 const (
-	leastPace  = 256 // minimum tokens of messages, whatever the pace
-	easyPace   = 4   // summaries in time after which the input is doubled
-	fullInput  = defaultInput
-	leastLimit = leastPart
+	minPace   = 256 // minimum tokens of messages, whatever the pace
+	easyPace  = 4   // summaries in time after which the input is doubled
+	fullInput = defaultInput
+	minLimit  = minPart
 )
 
 // late returns the pace after a request that passed its deadline: tokens of
 // messages in it, given in all requests. writes says that the model had begun to
 // write.
 func (p pace) late(given, request, limit int, writes bool) pace {
-	p.input, p.request, p.inTime = max(given/2, leastPace), max(request/2, leastPace), 0
+	p.input, p.request, p.inTime = max(given/2, minPace), max(request/2, minPace), 0
 	if writes {
-		p.limit = max(limit/2, leastLimit)
+		p.limit = max(limit/2, minLimit)
 	}
 	return p
 }

@@ -64,7 +64,7 @@ func (w *messageScanner) add(m chat.Message) {
 // recordResult records the actions of the newest call that p answers.
 func (w *messageScanner) recordResult(p chat.Part) {
 	w.flags = w.flags || p.Error
-	for i := len(w.pending) - 1; i >= 0 && i >= len(w.pending)-mostPending; i-- {
+	for i := len(w.pending) - 1; i >= 0 && i >= len(w.pending)-maxPending; i-- {
 		if c := w.pending[i]; c.id == p.ID {
 			w.pending = slices.Delete(w.pending, i, i+1)
 			for _, a := range c.actions {
@@ -75,8 +75,8 @@ func (w *messageScanner) recordResult(p chat.Part) {
 	}
 }
 
-// mostPending limits the calls without a result that a result is searched among.
-const mostPending = 256
+// maxPending limits the calls without a result that a result is searched among.
+const maxPending = 256
 
 // finish records what is open after the last message.
 func (w *messageScanner) finish() *itemList {
@@ -223,13 +223,13 @@ func textSubstance(text string) float64 {
 	return min(1, float64(n)/8)
 }
 
-// mostRules limits the rules of one message.
-const mostRules = 12
+// maxRules limits the rules of one message.
+const maxRules = 12
 
 func (w *messageScanner) scanRules(body string) {
 	taken := 0
 	for s := range sentences(body) {
-		if taken == mostRules {
+		if taken == maxRules {
 			return
 		}
 		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
@@ -248,7 +248,7 @@ func (w *messageScanner) scanDecisions(body string) {
 	for s := range sentences(body) {
 		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
 		firm := decisionWeight(low) >= firmWeight || directs(low) && givesReason(low)
-		if taken == mostRules || !firm || statesRule(low) || citesOthers(low) || strings.HasSuffix(s, "?") {
+		if taken == maxRules || !firm || statesRule(low) || citesOthers(low) || strings.HasSuffix(s, "?") {
 			continue
 		}
 		n := w.addItem(decision, clipLine(s, sentenceLen))

@@ -88,7 +88,7 @@ func (w *messageScanner) resume(a action) (action, bool) {
 
 // runOn remembers a command that has not ended.
 func (w *messageScanner) runOn(cell string, a action) {
-	if w.cells == nil || len(w.cells) >= mostPending {
+	if w.cells == nil || len(w.cells) >= maxPending {
 		w.cells = make(map[string]action)
 	}
 	w.cells[cell] = a

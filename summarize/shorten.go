@@ -23,9 +23,9 @@ func shortnesses() []shortness {
 // tokens, and as many as fit into chunks whose summaries can be merged in two
 // steps.
 func (w *summaryRun) shortenedBlocks() []promptBlock {
-	room := w.dataRoom(mostPartOf(w.window))
-	records := w.dataRoom(w.limit)/leastPart + 1 // that one request can merge
-	most := min(cmp.Or(w.model.MaxInput, defaultInput), min(maxChunks, records*records)*max(room, leastRoom/2))
+	room := w.dataRoom(maxPartOf(w.window))
+	records := w.dataRoom(w.limit)/minPart + 1 // that one request can merge
+	most := min(cmp.Or(w.model.MaxInput, defaultInput), min(maxChunks, records*records)*max(room, minRoom/2))
 	most = within(most, w.pace.input)
 	var data []promptBlock
 	for _, s := range shortnesses() {

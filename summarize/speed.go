@@ -53,12 +53,12 @@ func (w *summaryRun) boundByDeadline(ctx context.Context) error {
 	usable := usableShare * call.Seconds()
 	w.limit = min(w.limit, int(usable/2*writes*overMaxShare/(overMaxShare+1)))
 	room := 0
-	if w.limit >= leastLimit {
+	if w.limit >= minLimit {
 		readable := (usable - float64(predictedTokens(w.limit))/writes) * reads
 		room = int(readable/w.ratio) - w.promptTokens()
 		w.pace.request = within(max(room, 1), w.pace.request)
 	}
-	if room < leastRoom {
+	if room < minRoom {
 		w.model.forgiveSpeed()
 		return fmt.Errorf("%w: it reads %.0f and writes %.1f tokens a second, so no summary ends within %s", model.ErrSlow, reads, writes, call.Round(time.Second))
 	}
@@ -81,7 +81,7 @@ func (m *Model) forgiveSpeed() {
 // requests of at most room tokens of messages, before the last one.
 func (w *summaryRun) inputWithin(all time.Duration, room int, reads, writes float64) int {
 	room = min(room, w.dataRoom(w.limit))
-	one := float64(room+w.promptTokens())*w.ratio/reads + float64(predictedTokens(mostPartOf(w.window)))/writes
+	one := float64(room+w.promptTokens())*w.ratio/reads + float64(predictedTokens(maxPartOf(w.window)))/writes
 	calls := usableShare*all.Seconds()/one - 1
 	return max(room, int(calls*float64(room)))
 }

@@ -34,18 +34,18 @@ type summaryRun struct {
 // known, and the minimum.
 const (
 	firstRatio = 1.3
-	leastRatio = 1.15
+	minRatio   = 1.15
 	spread     = 1.1 // between texts
 	ratioStep  = 1.5 // after a request that the server rejected as too long
 )
 
 const (
 	frameTokens = 48  // tokens of a chat template beside the texts
-	leastRoom   = 96  // minimum room for messages in a request
-	leastPart   = 48  // tokens of a part's summary
-	mostPart    = 400 // the same
-	mostLong    = 6   // limit of requests that are too long
-	mostTurns   = 16  // limit of condensing steps
+	minRoom     = 96  // minimum room for messages in a request
+	minPart     = 48  // tokens of a part's summary
+	maxPart     = 400 // the same
+	maxLong     = 6   // limit of requests that are too long
+	maxTurns    = 16  // limit of condensing steps
 )
 
 // runRequests condenses the input until it fits into one request, and returns the
@@ -58,7 +58,7 @@ func (w *summaryRun) runRequests(ctx context.Context) (string, error) {
 		head := "[record] of what was before:\n"
 		data, former = append([]promptBlock{{head: head, text: former, size: size + w.r.countTokens(head), message: -1}}, data...), ""
 	}
-	for range mostTurns {
+	for range maxTurns {
 		var text string
 		var err error
 		if blocksSize(data)+w.r.countTokens(former) <= w.dataRoom(w.limit) {
@@ -101,13 +101,13 @@ func isRecords(data []promptBlock) bool { return len(data) > 0 && data[len(data)
 // shortenRequests makes the next requests shorter if err says that one was too long
 // for the server. It reports whether to try them.
 func (w *summaryRun) shortenRequests(err error) bool {
-	if !errors.Is(err, model.ErrTooLong) || w.long == mostLong {
+	if !errors.Is(err, model.ErrTooLong) || w.long == maxLong {
 		return false
 	}
 	w.long++
 	w.ratio *= ratioStep
 	w.most = w.ratio / spread
-	return w.dataRoom(leastPart) >= leastRoom/2
+	return w.dataRoom(minPart) >= minRoom/2
 }
 
 // condenseBlocks returns a record for each chunk of data. former is the size of the
@@ -150,20 +150,20 @@ func tooManyRejected(rejected, parts int, all bool) bool {
 // countChunks returns the number of chunks in data, and the room of the first: they
 // have about the same size.
 func (w *summaryRun) countChunks(data []promptBlock) (n, room int) {
-	total, most := blocksSize(data), max(w.dataRoom(mostPartOf(w.window)), leastRoom/2)
+	total, most := blocksSize(data), max(w.dataRoom(maxPartOf(w.window)), minRoom/2)
 	n = (total + most - 1) / most
 	return n, min(most, total/n+total/n/8+1)
 }
 
-// mostPartOf returns the maximum tokens of a part's summary in a window.
-func mostPartOf(window int) int { return max(leastPart, min(mostPart, window/8)) }
+// maxPartOf returns the maximum tokens of a part's summary in a window.
+func maxPartOf(window int) int { return max(minPart, min(maxPart, window/8)) }
 
 // partLimit returns the tokens for the summary of one of n parts, so that all fit
 // into one request. It does not depend on the length of the summary, so that a
 // second, shorter summary uses the same parts.
 func (w *summaryRun) partLimit(n, former int) int {
 	room := w.dataRoom(w.window/4) - former
-	return max(leastPart, min(mostPartOf(w.window), room/n*9/10))
+	return max(minPart, min(maxPartOf(w.window), room/n*9/10))
 }
 
 // summarizePart returns the verified summary of a chunk, or why the model's text
@@ -246,9 +246,9 @@ func (w *summaryRun) promptTokens() int {
 // number.
 func predictedTokens(limit int) int { return limit + limit/overMaxShare }
 
-// leastWindow returns a window with at least leastRoom, for an error about too
+// minWindow returns a window with at least minRoom, for an error about too
 // little room.
-func (w *summaryRun) leastWindow(room int) int {
-	need := float64(w.window) + float64(leastRoom-room)*w.ratio*4/3 // a quarter of it is for the answer
+func (w *summaryRun) minWindow(room int) int {
+	need := float64(w.window) + float64(minRoom-room)*w.ratio*4/3 // a quarter of it is for the answer
 	return (int(need) + 255) / 256 * 256
 }

@@ -238,8 +238,8 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*")
 }
 
-// mostNames limits the declarations that are named for one change.
-const mostNames = 8
+// maxNames limits the declarations that are named for one change.
+const maxNames = 8
 
 // addDeclaration appends to names the name that line declares, if any.
 func addDeclaration(names []string, line string) []string {
@@ -254,7 +254,7 @@ func addDeclaration(names []string, line string) []string {
 			_, rest, _ = strings.Cut(rest, ")")
 		}
 		for w := range wordTokens(rest) {
-			if len(names) < mostNames && !slices.Contains(names, w.text) {
+			if len(names) < maxNames && !slices.Contains(names, w.text) {
 				names = append(names, w.text)
 			}
 			break

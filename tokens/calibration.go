@@ -15,8 +15,8 @@ const (
 	fullShare   = 0.98 // of the window; from this count on, the window is full
 	excessRatio = 1.3  // estimate over count; from this value on, a full window was truncated
 
-	mostRatio = 4    // of a count to the estimate: no encoding has more tokens than bytes
-	mostFrame = 4096 // tokens that a template, or tools unknown here, may add
+	possibleRatio = 4    // of a count to the estimate: no encoding has more tokens than bytes
+	possibleFrame = 4096 // tokens that a template, or tools unknown here, may add
 )
 
 // A Calibration corrects estimates by the prompt tokens that a server reports.
@@ -82,7 +82,7 @@ func (c Calibration) ToolsLeftOut(estimate, tools, promptTokens int) bool {
 // the estimate is, too.
 func possible(estimate, window int) int {
 	estimate = min(estimate, math.MaxInt/8)
-	most := mostRatio*estimate + mostFrame
+	most := possibleRatio*estimate + possibleFrame
 	if window > 0 {
 		most = min(most, max(window, 2*estimate))
 	}

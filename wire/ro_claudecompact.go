@@ -38,8 +38,8 @@ type compaction struct {
 // The maximum number of boundaries for one view, and of views for the results of
 // earlier compactions.
 const (
-	mostTried    = 16
-	mostReplayed = 16
+	maxTried    = 16
+	maxReplayed = 16
 )
 
 // viewAtRecord returns what the model saw when record leaf was the newest,
@@ -47,7 +47,7 @@ const (
 func (s *claudeSession) viewAtRecord(leaf, end int) []int {
 	way := s.tree.pathToLeaf(leaf, s.isBoundary)
 	tried := 0
-	for b := end - 1; b >= 0 && tried < mostTried; b-- {
+	for b := end - 1; b >= 0 && tried < maxTried; b-- {
 		if !s.isBoundary(b) {
 			continue
 		}
@@ -135,7 +135,7 @@ func (s *claudeSession) keptSegment(of peek, b int) []int {
 	if way := s.tree.pathToLeaf(tail, func(i int) bool { return i == head }); way[0] == head {
 		return way
 	}
-	if s.replayed++; s.replayed > mostReplayed {
+	if s.replayed++; s.replayed > maxReplayed {
 		return nil
 	}
 	before := s.viewAtRecord(tail, b)

@@ -299,15 +299,15 @@ func bracketAt(text string, i, broken int) int {
 	return at
 }
 
-// mostOpenings limits the places that are tried after the broken byte, so that a
+// maxOpenings limits the places that are tried after the broken byte, so that a
 // long line costs only a few times its length.
-const mostOpenings = 16
+const maxOpenings = 16
 
 // recordOpening returns where after the broken byte a whole record begins with
 // head.
 func recordOpening(text, head string, broken int) int {
 	at := broken
-	for range mostOpenings {
+	for range maxOpenings {
 		n := strings.Index(text[at:], head)
 		if n < 0 {
 			break

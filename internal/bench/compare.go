@@ -122,7 +122,7 @@ func prefixOf(before, after []traced, count func(string) int) (tokens int) {
 	for i := range min(len(before), len(after)) {
 		text := TextOf(after[i].Message)
 		if before[i].form != after[i].form {
-			if shared := commonPrefix(TextOf(before[i].Message), text); len(shared) > leastPrefix {
+			if shared := commonPrefix(TextOf(before[i].Message), text); len(shared) > minPrefix {
 				tokens += count(shared)
 			}
 			break

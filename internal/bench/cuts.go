@@ -17,7 +17,7 @@ type cutting struct {
 // them, in percent of the messages. Without, edits are measured at 30 to 90 % and
 // identifiers at 60 %; a long session is cut only there.
 func cuttings(session chat.Transcript, cuts []int, count func(string) int) (out []cutting) {
-	if len(session) < leastSession {
+	if len(session) < minSession {
 		return nil
 	}
 	given := len(cuts) > 0

@@ -70,8 +70,8 @@ func messageMarks(m chat.Message, asked string) (marks []string) {
 	if m.Role == chat.Tool && asked != "" {
 		marks = append(marks, "answer\n"+asked)
 	}
-	if text := m.Text(); len(text) >= leastPrefix {
-		marks = append(marks, string(m.Role)+"\n"+text[:leastPrefix])
+	if text := m.Text(); len(text) >= minPrefix {
+		marks = append(marks, string(m.Role)+"\n"+text[:minPrefix])
 	}
 	return marks
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// mostQueries is the number of questions for a session of the given number of
+// maxQueries is the number of questions for a session of the given number of
 // messages: each costs a compaction of its own.
-func mostQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
+func maxQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
 
 // sampleQuestions returns a sample of the questions of facts: at most the given
 // number, from all over the session.

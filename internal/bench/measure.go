@@ -18,12 +18,12 @@ var identifier = regexp.MustCompile(`(?:[\pL\pN_.-]+/)+[\pL\pN_.-]+` +
 	`|\b[A-Z]{2,}-[\pL\pN_]+\b` +
 	`|\b[\pL\pN_]+\.(?:ts|js|json|md|cjs|go|py|rs|tsx|cs|java|c|h|cpp|yaml|yml|toml)\b`)
 
-const leastIdentifier = 4 // characters
+const minIdentifier = 4 // characters
 
 // addIdentifiers adds the identifiers of a text to a set.
 func addIdentifiers(set map[string]bool, text string) {
 	for _, id := range identifier.FindAllString(text, -1) {
-		if len(id) >= leastIdentifier {
+		if len(id) >= minIdentifier {
 			set[id] = true
 		}
 	}
@@ -129,7 +129,7 @@ func countPresent(need, stand map[string]bool, t chat.Transcript) int {
 // An Anchor is the old text of an edit, by its lines of at least 12 characters.
 type Anchor []string
 
-const leastLine = 12 // minimum characters of a line that identifies a place
+const minLine = 12 // minimum characters of a line that identifies a place
 
 // Anchors returns the edits of after that are possible from before without another
 // read: their lines are all in before, not all of them in its last five messages,
@@ -212,7 +212,7 @@ func stringsOf(args string) map[string]string {
 
 func anchorOf(text string) (a Anchor) {
 	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); len([]rune(line)) >= leastLine {
+		if line = strings.TrimSpace(line); len([]rune(line)) >= minLine {
 			a = append(a, line)
 		}
 	}

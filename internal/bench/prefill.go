@@ -19,9 +19,9 @@ type Prefill struct {
 // NewPrefill returns a Prefill that counts text by count.
 func NewPrefill(count func(string) int) *Prefill { return &Prefill{count: count} }
 
-// leastPrefix is the minimum number of bytes that the first different message must
+// minPrefix is the minimum number of bytes that the first different message must
 // have in common with its predecessor to count as cached up to there.
-const leastPrefix = 40
+const minPrefix = 40
 
 // Request adds the tokens of t after the longest common prefix with the request
 // before. It keeps t.
@@ -34,7 +34,7 @@ func (p *Prefill) Request(t chat.Transcript) {
 		p.Tokens += p.count(TextOf(m)) + frame
 	}
 	if same < len(t) && same < len(p.last) {
-		if shared := commonPrefix(TextOf(t[same]), TextOf(p.last[same])); len(shared) > leastPrefix {
+		if shared := commonPrefix(TextOf(t[same]), TextOf(p.last[same])); len(shared) > minPrefix {
 			p.Tokens -= p.count(shared)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
-	"github.com/tiercompact/tiercompact/recall"
+	"github.com/tiercompact/tiercompact/internal/recall"
 )
 
 // Recalled counts the edits whose old text a compaction removed, and how many of these

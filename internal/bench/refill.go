@@ -18,7 +18,7 @@ type Refill struct {
 // Add replays a session in a window of a share of its tokens, with a request before
 // each assistant message. One of fewer than 40 messages adds nothing.
 func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window float64, count func(string) int) error {
-	if len(session) < leastSession {
+	if len(session) < minSession {
 		return nil
 	}
 	cfg.Window = int(window * float64(Size(session, count)))

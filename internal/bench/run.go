@@ -174,7 +174,7 @@ func (r *runner) describeSet() Set {
 		Ranking: cmp.Or(r.Config.Embed.Name, "lexical"), Summarizer: cmp.Or(r.Config.Summary.Name, levels.FallbackExtractive),
 	}
 	for _, x := range r.sessions {
-		if len(x.messages) < leastSession {
+		if len(x.messages) < minSession {
 			s.Short = append(s.Short, x.name)
 		}
 		s.Messages += len(x.messages)

@@ -54,7 +54,7 @@ func (r *runner) prepareCuts(ctx context.Context) error {
 		s.size = Size(s.messages, r.Config.Count)
 		s.cuts = cuttings(s.messages, r.Cuts, r.Config.Count)
 		s.orphans = countOrphans(s.messages)
-		s.queries = sampleQuestions(s.facts, mostQueries(len(s.messages)))
+		s.queries = sampleQuestions(s.facts, maxQueries(len(s.messages)))
 		return nil
 	})
 }

@@ -46,8 +46,8 @@ type Kept struct {
 	Truth                       Truth
 }
 
-// leastSession is the minimum number of messages of a meaningful session.
-const leastSession = 40
+// minSession is the minimum number of messages of a meaningful session.
+const minSession = 40
 
 // replayMessages adds t to a new session, and calls each before each message with
 // the current conversation, and done after it.

@@ -111,7 +111,7 @@ func (r *runner) compactOnce(ctx context.Context, w *way, t chat.Transcript, siz
 func (r *runner) compactWhole(ctx context.Context, w *way, s *subject, p *part) (chat.Transcript, error) {
 	switch w.row.Kind {
 	case Baseline:
-		if len(s.messages) >= leastSession {
+		if len(s.messages) >= minSession {
 			p.refill.addPolicy(s.messages, *w.baseline, windowOf(w, s.size), r.Config.Count)
 		}
 		return w.baseline.Make(s.messages, r.Config.Count)
@@ -121,7 +121,7 @@ func (r *runner) compactWhole(ctx context.Context, w *way, s *subject, p *part) 
 		return left, err
 	}
 	end, err := p.refill.addReplay(ctx, s.messages, r.compactorConfig(w.preset, w.row.Level, windowOf(w, s.size)), r.Config.Count, p.addReport)
-	if len(s.messages) < leastSession {
+	if len(s.messages) < minSession {
 		p.refill = Refill{}
 	}
 	return end, err

@@ -51,12 +51,12 @@ func Within(c draw.Canvas, x0, y0, x1, y1 vg.Length) draw.Canvas {
 // Steps marks an axis at multiples of 1, 2 or 5 times a power of ten.
 type Steps struct{}
 
-const mostSteps = 7
+const maxSteps = 7
 
 // Ticks implements [plot.Ticker].
 func (Steps) Ticks(least, most float64) (ticks []plot.Tick) {
 	step := StepOf(most - least)
-	for k := math.Ceil(least / step); k*step <= most+step/1e6 && len(ticks) <= mostSteps+1; k++ {
+	for k := math.Ceil(least / step); k*step <= most+step/1e6 && len(ticks) <= maxSteps+1; k++ {
 		ticks = append(ticks, plot.Tick{Value: k * step, Label: Number(k * step)})
 	}
 	return ticks
@@ -69,7 +69,7 @@ func StepOf(length float64) float64 {
 	}
 	power := math.Pow(10, math.Floor(math.Log10(length))-1)
 	for _, of := range []float64{1, 2, 5, 10, 20} {
-		if length/(of*power) <= mostSteps {
+		if length/(of*power) <= maxSteps {
 			return of * power
 		}
 	}

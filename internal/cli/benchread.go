@@ -18,13 +18,13 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// mostChats limits the measured chats of one file, because each of them needs a
+// maxChats limits the measured chats of one file, because each of them needs a
 // read of the file.
-const mostChats = 50
+const maxChats = 50
 
-// mostLeftOut limits the reported files that are left out; a folder may hold
+// maxLeftOut limits the reported files that are left out; a folder may hold
 // thousands of files that are not transcripts.
-const mostLeftOut = 20
+const maxLeftOut = 20
 
 // givenTranscripts are the transcripts of the arguments.
 type givenTranscripts struct {
@@ -88,7 +88,7 @@ func (g *givenTranscripts) addFound(path string) {
 
 // reportLeftOut reports on stderr why a file is left out.
 func (g *givenTranscripts) reportLeftOut(why error) {
-	if g.leftOut++; g.leftOut <= mostLeftOut {
+	if g.leftOut++; g.leftOut <= maxLeftOut {
 		printNote(g.cmd, "%v; left out", why)
 	}
 }
@@ -145,7 +145,7 @@ func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
 		return nil, err
 	}
 	var out []corpus.Session
-	for n := 1; n <= mostChats; n++ {
+	for n := 1; n <= maxChats; n++ {
 		in, err := source{lenient: true, chat: n}.readSource(cmd, path)
 		if errors.Is(err, wire.ErrNoChat) {
 			return out, nil
@@ -155,7 +155,7 @@ func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
 		}
 		out = append(out, corpus.Session{Name: fmt.Sprintf("%s, chat %d", in.name, n), Messages: in.Messages})
 	}
-	printNote(cmd, "%s: the first %d chats are measured", path, mostChats)
+	printNote(cmd, "%s: the first %d chats are measured", path, maxChats)
 	return out, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tiercompact/tiercompact/proxy"
+	"github.com/tiercompact/tiercompact/internal/proxy"
 	"github.com/tiercompact/tiercompact/wire"
 )
 

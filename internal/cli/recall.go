@@ -16,8 +16,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/recall"
 	"github.com/tiercompact/tiercompact/internal/screen"
-	"github.com/tiercompact/tiercompact/recall"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

@@ -68,12 +68,12 @@ func startRun(cmd *cobra.Command, c config.Config, session string, in input) (r 
 	return r, nil
 }
 
-// mostFlush limits how long the end of a command waits for its sinks.
-const mostFlush = 5 * time.Second
+// maxFlush limits how long the end of a command waits for its sinks.
+const maxFlush = 5 * time.Second
 
 // flushSinks ends sinks, even if ctx has ended.
 func flushSinks(ctx context.Context, end func(context.Context) error) error {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), mostFlush)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), maxFlush)
 	defer stop()
 	return end(ctx)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/config"
-	"github.com/tiercompact/tiercompact/proxy"
-	"github.com/tiercompact/tiercompact/proxy/redisstate"
+	"github.com/tiercompact/tiercompact/internal/proxy"
+	"github.com/tiercompact/tiercompact/internal/proxy/redisstate"
 	"github.com/tiercompact/tiercompact/trace"
 )
 

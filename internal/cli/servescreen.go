@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact/internal/proxy"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/proxy"
 	"github.com/tiercompact/tiercompact/trace"
 )
 

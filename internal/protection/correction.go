@@ -44,8 +44,8 @@ func openingText(m chat.Message) string {
 	return strings.ToLower(strings.ToValidUTF8(text[:min(len(text), openingBytes)], " "))
 }
 
-// mostShared is the maximum number of messages that contain a rare word.
-const mostShared = 8
+// maxShared is the maximum number of messages that contain a rare word.
+const maxShared = 8
 
 // closestMessage returns the typed message with the most words in common with
 // words: the newest of several, and before if there is none.
@@ -54,7 +54,7 @@ func closestMessage(words []string, said map[string][]int, before int) int {
 	best := before
 	for _, w := range words {
 		in := said[w]
-		if len(in) == 0 || len(in) > mostShared {
+		if len(in) == 0 || len(in) > maxShared {
 			continue
 		}
 		for _, i := range in {
@@ -67,9 +67,9 @@ func closestMessage(words []string, said map[string][]int, before int) int {
 	return best
 }
 
-// leastWord and stemRunes: shorter words say little, and endings do not count.
+// minWord and stemRunes: shorter words say little, and endings do not count.
 const (
-	leastWord = 4
+	minWord   = 4
 	stemRunes = 6
 )
 
@@ -91,7 +91,7 @@ func wordStems(text string) (out []string) {
 			}
 			continue
 		}
-		if len(runes) >= leastWord {
+		if len(runes) >= minWord {
 			add(string(runes[:min(len(runes), stemRunes)]))
 		}
 	}

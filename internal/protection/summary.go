@@ -29,15 +29,15 @@ func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
 	}
 }
 
-// mostSummaries is far above the number of summaries in a session.
-const mostSummaries = 1 << 30
+// maxSummaries is far above the number of summaries in a session.
+const maxSummaries = 1 << 30
 
 // SummaryContent returns the number and the content of a summary.
 func SummaryContent(m chat.Message) (n int, content string) {
 	head, content, _ := strings.Cut(withoutRecall(m.Text()), "\n")
 	head = strings.TrimPrefix(strings.TrimPrefix(head, summaryHead), summarySystem+" v")
 	number, rest, _ := strings.Cut(head, ">")
-	if n, _ = strconv.Atoi(strings.TrimSpace(number)); n < 0 || n > mostSummaries {
+	if n, _ = strconv.Atoi(strings.TrimSpace(number)); n < 0 || n > maxSummaries {
 		n = 0 // not a number that this program wrote
 	}
 	if rest = strings.TrimSpace(rest); rest != "" {

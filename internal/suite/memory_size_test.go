@@ -15,12 +15,12 @@ import (
 
 var long = flag.Int("long", 4000, "messages of the session in TestMemoryOfALongSession")
 
-// mostHeld is the maximum memory of a session, with an archive in memory, as a multiple of the
+// maxHeld is the maximum memory of a session, with an archive in memory, as a multiple of the
 // text that was ever added.
-const mostHeld = 3
+const maxHeld = 3
 
-// mostOnDisk is the same for a folder.
-const mostOnDisk = 2
+// maxOnDisk is the same for a folder.
+const maxOnDisk = 2
 
 // TestMemoryOfALongSession checks the memory of a session with an archive in memory, and that
 // Forget releases it. With -v it prints the size:
@@ -45,8 +45,8 @@ func TestMemoryOfALongSession(t *testing.T) {
 				size, _, files := folderSize(t, dir)
 				onDisk := float64(size) / float64(text)
 				t.Logf("%.2f times the text on disk, in %d files", onDisk, files)
-				if onDisk > mostOnDisk {
-					t.Errorf("%.2f times the text is on disk, at most %d is meant to be", onDisk, mostOnDisk)
+				if onDisk > maxOnDisk {
+					t.Errorf("%.2f times the text is on disk, at most %d is meant to be", onDisk, maxOnDisk)
 				}
 			})
 		}
@@ -82,8 +82,8 @@ func measureLong(t *testing.T, cfg tiercompact.Config) (text int) {
 	c.Forget("long")
 	left := float64(heapInUse()-empty) / float64(text)
 	t.Logf("%d messages, %d bytes of text, %d rounds, %s: %.2f times the text, %.2f after Forget", added, text, rounds, took.Round(time.Millisecond), held, left)
-	if held > mostHeld {
-		t.Errorf("%.2f times the text is held, at most %d is meant to be", held, mostHeld)
+	if held > maxHeld {
+		t.Errorf("%.2f times the text is held, at most %d is meant to be", held, maxHeld)
 	}
 	if left > 0.1 {
 		t.Errorf("%.2f times the text is held after Forget", left)

@@ -247,9 +247,9 @@ func TestRandomReach(t *testing.T) {
 	})
 }
 
-// leastShown is the room, in tokens, that a conversation needs to show its first id: without
+// minShown is the room, in tokens, that a conversation needs to show its first id: without
 // it, a later round shows the id. The same holds for a conversation without spoken messages.
-const leastShown = 60
+const minShown = 60
 
 var recallShown = regexp.MustCompile(`recall ([0-9a-f]{8})\b`)
 
@@ -283,7 +283,7 @@ func checkReached(t *rapid.T, store archive.Store, added, now chat.Transcript, u
 		}
 		ids = slices.Concat(ids, e.Below)
 	}
-	if shown == 0 && (usage.Budget-usage.Tokens < leastShown || !slices.ContainsFunc(now, edit.Speaks)) {
+	if shown == 0 && (usage.Budget-usage.Tokens < minShown || !slices.ContainsFunc(now, edit.Speaks)) {
 		return false
 	}
 	for i, m := range added {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/recall"
+	"github.com/tiercompact/tiercompact/internal/recall"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

@@ -150,8 +150,8 @@ func (k check) roundFreed() int {
 // names its level with it.
 const belowThreshold = "below threshold"
 
-// mostUsed is the share above which a check is drawn at the upper end.
-const mostUsed = 3
+// maxUsed is the share above which a check is drawn at the upper end.
+const maxUsed = 3
 
 func percentOf(tokens, window int) float64 {
 	return clampToPlot(float64(tokens) / float64(max(1, window)))
@@ -162,7 +162,7 @@ func clampToPlot(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
 	}
-	return min(max(0, x), mostUsed)
+	return min(max(0, x), maxUsed)
 }
 
 func readTimeline(events []trace.Event) (timelineData, error) {

@@ -159,8 +159,8 @@ func (l label) overlapsLabel(other label) bool {
 	return l.Min.X < other.Max.X && other.Min.X < l.Max.X && l.Min.Y < other.Max.Y && other.Min.Y < l.Max.Y
 }
 
-// mostLabels keeps the picture of a long session readable.
-const mostLabels = 60
+// maxLabels keeps the picture of a long session readable.
+const maxLabels = 60
 
 // chooseLabels are what rounds freed, each below its drop: the largest first, and none
 // that would touch another.
@@ -177,7 +177,7 @@ func (d drops) chooseLabels(x, y func(float64) vg.Length) (chosen []label) {
 		l := label{text: "−" + screen.Grouped(d.checks[i].roundFreed())}
 		half, top := style.Width(l.text)/2+vg.Points(1.5), y(100*d.checks[i].usageAfter())-vg.Points(6)
 		l.Min, l.Max = vg.Point{X: x(float64(i+1)) - half, Y: top - vg.Points(10)}, vg.Point{X: x(float64(i+1)) + half, Y: top}
-		if len(chosen) < mostLabels && !slices.ContainsFunc(chosen, l.overlapsLabel) {
+		if len(chosen) < maxLabels && !slices.ContainsFunc(chosen, l.overlapsLabel) {
 			chosen = append(chosen, l)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tiercompact/tiercompact"
@@ -72,7 +73,7 @@ func openTalk(ctx context.Context, o Options) (_ *Talk, err error) {
 	if o.Model.Window <= 0 {
 		return nil, fmt.Errorf("the window of %s is not known; give it with --window", o.Model.Name)
 	}
-	t := &Talk{o: o, model: o.Model, permitted: slices.Clone(o.Permitted)}
+	t := &Talk{o: o, model: o.Model, permitted: slices.Clone(o.Permitted), preparing: new(atomic.Bool)}
 	if o.progress == nil {
 		t.o.progress = t.progress
 	}

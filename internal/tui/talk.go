@@ -72,7 +72,7 @@ type Talk struct {
 	said        []chat.Message   // since then
 
 	toldSlow  bool
-	preparing atomic.Bool // the session plans a round while the user reads
+	preparing *atomic.Bool // the session plans a round while the user reads
 }
 
 // Limits on a model's tool calls.
@@ -351,7 +351,7 @@ func (t *Talk) overlongReason(a model.Answer, err error) string {
 // from now on; otherwise a harder level compacts.
 func (t *Talk) compactAgain(ctx context.Context, a model.Answer) error {
 	counted, was := a.PromptTokens, t.model.Window
-	if a.Uncut || counted < leastWindow || !isSmallerWindow(counted, was) {
+	if a.Uncut || counted < minWindow || !isSmallerWindow(counted, was) {
 		return t.compactHarder(ctx)
 	}
 	if err := t.session.SetWindow(counted); err != nil {
@@ -365,9 +365,9 @@ func (t *Talk) compactAgain(ctx context.Context, a model.Answer) error {
 	return err
 }
 
-// leastWindow is the minimum window of a chat: a smaller count is that of a prompt
+// minWindow is the minimum window of a chat: a smaller count is that of a prompt
 // of which the server dropped messages.
-const leastWindow = 1024
+const minWindow = 1024
 
 // isSmallerWindow reports whether a count of a cut prompt shows a smaller window:
 // not the known one, and not the half of it and two to which newer versions of

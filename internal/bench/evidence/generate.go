@@ -74,15 +74,15 @@ type question struct {
 
 // The density of a dialogue.
 const (
-	leastSessions = 23
-	moreSessions  = 5
-	played        = 0.85 // share of the scenes
-	noises        = 3    // in a session, at most
-	trailing      = 0.4  // share of the longer turns
+	minSessions  = 23
+	moreSessions = 5
+	played       = 0.85 // share of the scenes
+	noises       = 3    // in a session, at most
+	trailing     = 0.4  // share of the longer turns
 )
 
 func (d *dialogue) sampleJSON(id string) any {
-	d.sessions = make([][]block, leastSessions+d.rand.IntN(moreSessions))
+	d.sessions = make([][]block, minSessions+d.rand.IntN(moreSessions))
 	for _, scene := range d.scenes["scene"] {
 		for side := range d.names {
 			if d.rand.Float64() < played {

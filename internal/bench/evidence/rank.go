@@ -6,8 +6,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/internal/recall"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/recall"
 )
 
 // A Ranking scores turns by a question. The zero Ranker prefers the newest turns.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/recall"
+	"github.com/tiercompact/tiercompact/internal/recall"
 )
 
 // AnswerTokens is the size of the answers of the last measure: what recall prints.
