@@ -24,3 +24,21 @@ func TestMarksStayWholeInSummaries(t *testing.T) {
 		}
 	}
 }
+
+func TestALineThatBeginsWithAnAngleBracketIsKept(t *testing.T) {
+	for line, kept := range map[string]bool{
+		redact.Mark + " is the other one. Please keep the port 8443.":            true,
+		"<Enter> must send the form, and Please keep the port 8443.":             true,
+		"<div class=\"x\">Please keep the port 8443.</div>":                      false,
+		"<page>\nPlease keep the port 8443.\n</page>":                            false,
+		"<page> begins here\nPlease keep the port 8443.\nand ends here\n</page>": false,
+	} {
+		var s sessionWriter
+		s.user("Deploy the gateway.\n" + line)
+		s.says("It is deployed.")
+		facts := summarize.FactsOf(s.messages, "", 600, nil)
+		if has := strings.Contains(facts, "keep the port 8443"); has != kept {
+			t.Errorf("%q: kept %v:\n%s", line, has, facts)
+		}
+	}
+}

@@ -29,7 +29,10 @@ func ownWords(body string) string {
 		case strings.HasPrefix(t, `"""`) && strings.Count(t, `"""`) == 1:
 			until = `"""`
 			continue
-		case strings.HasPrefix(t, "<"):
+		case isMarkup(t):
+			until = openElement(t)
+			continue
+		case t != "" && t[0] == '<' && closesLater(body, openElement(t)):
 			until = openElement(t)
 			continue
 		case t == "":
@@ -46,6 +49,16 @@ func ownWords(body string) string {
 	}
 	return firstAndLast(strings.TrimSpace(strings.Join(kept, "\n")))
 }
+
+// isMarkup reports whether a line is a tag, or an element with its end: a person's
+// line may begin with the name of a key, as in "<Enter> must send the form", or with
+// the mark of a removed secret.
+func isMarkup(line string) bool {
+	return strings.HasPrefix(line, "<") && !strings.HasPrefix(line, redact.Mark) && (strings.HasSuffix(line, ">") || strings.Contains(line, "</"))
+}
+
+// closesLater reports whether the end of an element is in body.
+func closesLater(body, end string) bool { return end != "" && strings.Contains(body, end) }
 
 // openElement returns the end of the element that a line opens and does not close.
 func openElement(line string) string {

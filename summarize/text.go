@@ -47,7 +47,7 @@ func balanceMarks(s, mark string) string {
 
 // sentences returns the sentences of text: lines without their markers, cut at the
 // ends of sentences; a line that ends with a colon is joined with the next one.
-// Fenced code, tables and lines without letters are omitted.
+// Fenced code, tables, markup and lines without letters are omitted.
 func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		fenced, lead := false, ""
@@ -57,7 +57,7 @@ func sentences(text string) iter.Seq[string] {
 				fenced = !fenced
 				continue
 			}
-			if fenced || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "<") {
+			if fenced || strings.HasPrefix(line, "|") || isMarkup(line) {
 				continue
 			}
 			line = strings.ReplaceAll(line[markerLen(line):], "**", "")

@@ -159,7 +159,7 @@ func exitCodeOf(line string) (code int, known bool) {
 		return 0, false // the patterns take far longer
 	}
 	line = strings.ToLower(strings.TrimSpace(chat.Visible(line)))
-	if !strings.Contains(line, "code") && !strings.Contains(line, "status") {
+	if !strings.Contains(line, "code") && !strings.Contains(line, "status") && !strings.HasPrefix(line, "exit") {
 		return 0, false
 	}
 	for _, e := range exits {
