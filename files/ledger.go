@@ -122,12 +122,16 @@ func isListable(name string) bool {
 	return (strings.ContainsFunc(name, isNameMark) || camelOrLong(name)) && !isValue(name)
 }
 
-// eachListedName calls yield with the names of a line, without parts of URLs and of
-// escapes.
+// eachListedName calls yield with the names of a line, without parts of URLs, of UUIDs
+// and of escapes.
 func eachListedName(line string, yield func(name string)) {
 	links := strings.Contains(line, ":/")
 	eachIdent(line, func(start, end int) {
 		if start > 0 && line[start-1] == '\\' && escaped(line[:start]) || links && inURL(line[:start]) {
+			return
+		}
+		dashed := start > 0 && line[start-1] == '-' || end < len(line) && line[end] == '-'
+		if dashed && isHex(line[start:end]) { // of a UUID
 			return
 		}
 		name := strings.TrimRight(line[start:end], ".-")
@@ -137,8 +141,12 @@ func eachListedName(line string, yield func(name string)) {
 	})
 }
 
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
+
+const longestShortID = 12
+
 // isValue reports whether an identifier is a value, not a name: a number, a fraction, a
-// version, a size, a hash, or two words of prose with a slash.
+// version, a size, a long hash, or two words of prose with a slash.
 func isValue(id string) bool {
 	letters, digits, hex, other := 0, 0, 0, 0
 	for i := range len(id) {
@@ -158,6 +166,8 @@ func isValue(id string) bool {
 	switch {
 	case letters == 0:
 		return true
+	case hex == letters && other == 0 && len(id) >= 7 && len(id) <= longestShortID:
+		return false // a short id is typed again, as that of a commit is
 	case digits > 0 && bare != "" && bare[0] >= '0' && bare[0] <= '9' && letters <= 3+(len(id)-len(bare)):
 		return true // v1.2.3-rc1, 250ms, 2.5k
 	case hex == letters && len(id) >= 7 && digits > 0 && other == strings.Count(id, "-"):

@@ -8,18 +8,19 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 )
 
-// A list of names has names only: no values, hashes, fractions or versions.
+// A list of names has names only, and short ids: no values, long hashes, fractions or
+// versions.
 func TestOnlyNamesAreListed(t *testing.T) {
 	removed := []chat.Message{chat.NewText(chat.Assistant, "Of 10/14 cases in v1.2.3-rc1 and 0.9.12 of 2026-11-29, 7aacb5eb took 250ms and 2000000 bytes; "+
-		"e6a3f1b2-90cd-4e11-8a3b-0123456789ab and 309f2e8c0a are gone, IDLE/ENDED and Top/bottom and Cmd/Ctrl stay. "+
+		"e6a3f1b2-90cd-4e11-8a3b-0123456789ab and 309f2e8c0a1b77d2e43f are gone, IDLE/ENDED and Top/bottom and Cmd/Ctrl stay. "+
 		"See loadSnapshot in store/snapshot.go with max_age, net/http and parseV2.")}
 	got := files.LedgerOf(removed, nil, 1000, func(s string) int { return len(s) })
-	for _, name := range []string{"loadSnapshot", "store/snapshot.go", "max_age", "net/http", "parseV2"} {
+	for _, name := range []string{"loadSnapshot", "store/snapshot.go", "max_age", "net/http", "parseV2", "7aacb5eb"} {
 		if !slices.Contains(got, name) {
 			t.Errorf("%s is missing", name)
 		}
 	}
-	if len(got) != 5 {
+	if len(got) != 6 {
 		t.Errorf("listed: %q", got)
 	}
 }

@@ -23,7 +23,8 @@ func newReplayCommand() *cobra.Command {
 		Short: "Replay a transcript message by message, and show each compaction",
 		Long: `replay adds the messages of a transcript one after the other, as an assistant
 would, and shows the usage of the window after each, the compactions, what they
-freed, and the messages that are left. Without FILE it replays a built-in coding session.
+freed, and the messages that are left. Without FILE it replays a built-in coding
+session.
 
 In a long transcript, stretches without a compaction are folded; --all shows
 every message. With --level, that level is applied whenever usage is at or above
