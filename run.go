@@ -155,8 +155,6 @@ func (d *decision) decideRoom(cfg *settings) {
 		d.reason = SwitchedOff
 	case d.missing <= 0:
 		d.reason = BelowThreshold
-	case d.belowBegin(cfg):
-		d.reason = BelowBudget
 	}
 }
 

@@ -132,8 +132,7 @@ func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, 
 // MakeRoom compacts the session with the level emergency if a next message of the
 // given number of tokens would not fit the budget, and a round frees enough. Call it in
 // idle time, after an answer, to shorten the [Session.Preflight] after that message.
-// The cooldown does not apply, just as it does not if the budget is exceeded. With the
-// preset [Steady] nothing is done below 0.95 of the budget.
+// The cooldown does not apply, just as it does not if the budget is exceeded.
 func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 	return s.run(ctx, request{kind: roomRequest, next: tokens})
 }

@@ -184,7 +184,7 @@ func settingTable(c *Config) []key {
 
 		{path: "summary.model", field: &e.Summarizer, flag: "summary-model", group: "Models", doc: "`model` that summarizes, or session, or extractive (default llama3.2:3b)"},
 		{path: "summary.url", field: &e.SummaryURL, kind: address, flag: "summary-url", group: "Models", rare: true, doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
-		{path: "summary.max_tokens", field: &c.Summary.MaxTokens, kind: size, auto: true, least: 1, flag: "summary-max-tokens", group: "Models", rare: true, doc: "max `tokens` of a summary; auto: an eighth of the window, at most 1024 of them from a model"},
+		{path: "summary.max_tokens", field: &c.Summary.MaxTokens, kind: size, auto: true, least: 1, flag: "summary-max-tokens", group: "Models", rare: true, doc: "max `tokens` of a summary; auto: an eighth of the window, at most 1024 of them from a model; with steady, 7 % more for lines of names"},
 		{path: "summary.fallback", field: &c.Summary.Fallback, kind: word, words: "extractive, pruning-only", flag: "summary-fallback", group: "Models", rare: true, doc: "if the model fails: extractive (a summary without a model), pruning-only (no summary)"},
 
 		{path: "embed.model", field: &e.Embedder, flag: "embed-model", group: "Models", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},

@@ -13,10 +13,13 @@ import (
 // round removes.
 const maxAnswer = 80
 
-// Separator makes the messages that separate two of one role at a level: under fit
-// they are as small as a bare record.
-func (v View) Separator(level Name) edit.Marker {
+// Separator makes the messages that separate two of one role after the edits of a level:
+// under fit they are as small as a bare record.
+func (v View) Separator(level Name, edits ...edit.Edit) edit.Marker {
 	s := separators{max: maxAnswer, count: v.Count}
+	s.summarized = slices.ContainsFunc(edits, func(e edit.Edit) bool {
+		return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.Role == chat.System && m.IsSummary() })
+	})
 	switch level {
 	case FitName:
 		s.max = 0
@@ -41,15 +44,18 @@ type separators struct {
 	count   func(text string) int
 	covered bool   // a summary after the requests covers the gaps between them
 	latest  string // except the gap before this message
+
+	summarized bool // by a system message, which separates nothing: what it replaces is not quoted
 }
 
 // newMarks returns the messages of alternating roles, the first and the last of role,
 // that separate m from the one before gap.
 func (s separators) newMarks(role chat.Role, m chat.Message, gap edit.Gap) []edit.Mark {
 	var marks []edit.Mark
-	if role == chat.User {
+	switch {
+	case role == chat.User:
 		marks = s.quotedRequest(m, gap)
-	} else {
+	case !s.summarized:
 		marks = s.quotedAnswers(m, gap)
 	}
 	if marks == nil {

@@ -91,10 +91,11 @@ func isAddress(word string) bool {
 	return ok && (host == "localhost" || strings.Count(host, ".") >= 3) && port != "" && strings.Trim(port, "0123456789") == ""
 }
 
-// isSetting reports whether word sets a variable: NAME=value.
+// isSetting reports whether word sets a variable to a value: NAME=value.
 func isSetting(word string) bool {
 	name, value, ok := strings.Cut(word, "=")
-	return ok && value != "" && len(name) >= 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
+	given := value != "" && strings.IndexByte("$<%{(", value[0]) < 0 // not a variable or a placeholder
+	return ok && given && len(name) >= 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
 }
 
 // isTicketWord reports whether word looks like the key of a ticket, not like the name of

@@ -20,8 +20,7 @@ func TestRoomIsMadeForTheNextMessage(t *testing.T) {
 	}{
 		{"the next message fits", tiercompact.Config{}, 10, 500, tiercompact.BelowThreshold},
 		{"it would not fit", tiercompact.Config{}, 24, 1200, ""},
-		{"it would not fit, below 0.95 of the budget of steady", tiercompact.Config{Preset: tiercompact.Steady}, 24, 1200, tiercompact.BelowBudget},
-		{"it would not fit, at the least gain of steady", tiercompact.Config{Preset: tiercompact.Steady}, 34, 1200, ""},
+		{"it would not fit, at the least gain of steady", tiercompact.Config{Preset: tiercompact.Steady}, 24, 1200, ""},
 		{"it would not fit whatever is done", tiercompact.Config{}, 24, 40000, tiercompact.ByMinGain},
 		{"nothing is old", tiercompact.Config{}, 1, 4000, tiercompact.NothingToDo},
 		{"automatic compaction is off", tiercompact.Config{NoAuto: true}, 24, 1200, tiercompact.SwitchedOff},
