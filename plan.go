@@ -420,7 +420,7 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	}
 	s = s.redactStep(r.cfg.redactText)
 	holds := r.view.Protections
-	edits, err := edit.Separate(r.t.messages, s.edits, r.view.Separator(s.level, s.edits...))
+	edits, err := edit.Separate(r.t.messages, s.edits, r.view.Separator(s.level, s.edits...), r.before.messages)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.level, err)
 	}

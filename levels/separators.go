@@ -20,12 +20,10 @@ func (v View) Separator(level Name, edits ...edit.Edit) edit.Marker {
 	s.summarized = slices.ContainsFunc(edits, func(e edit.Edit) bool {
 		return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.Role == chat.System && m.IsSummary() })
 	})
-	switch level {
-	case FitName:
+	if level == FitName {
 		s.max = 0
-	case LayerName:
-		s.covered = true
-		if i := protection.LatestUser(v.Messages); i >= 0 {
+	} else if i := protection.LatestUser(v.Messages); level == LayerName {
+		if s.covered = true; i >= 0 {
 			s.latest = v.Messages[i].ID
 		}
 	}

@@ -24,25 +24,30 @@ func truncateLevel() Level {
 // and tail, largest first; then the summary, and the prose of other kept messages;
 // then it drops all but the newest groups. Only if that is not enough, it cuts the
 // middle of the first user message, no deeper than needed. It goes on, if it can, until
-// an eighth of the tokens that are not fixed is free. Of what was cut, the newest message that the
-// model has not read gets what is free beyond that.
+// an eighth of the tokens that are not fixed is free. Of what was cut, the newest
+// message that the model has not read gets what is free beyond that.
 func Truncate(v View, limit int) []edit.Edit {
 	f := newTruncation(v)
 	f.truncateTo(limit, limit-(limit-f.fixedTokens())/8)
 	best := f.truncationEdits()
 	left := v.tokensAfter(best, v.Separator(FitName))
-	for markers := left - f.total; left > limit && markers > 0; {
-		lower := limit - markers // dropped messages may leave markers, which take room too
-		f.truncateTo(lower, lower)
-		edits := f.truncationEdits()
-		n := v.tokensAfter(edits, v.Separator(FitName))
-		if n >= left {
+	for n, tries := left, 0; left > limit && tries < maxTries; tries++ {
+		total := f.total
+		lower := total - (n - limit) // dropped messages may leave markers, which take room too
+		if f.truncateTo(lower, lower); f.total >= total {
 			break
 		}
-		best, left, markers = edits, n, n-f.total
+		edits := f.truncationEdits()
+		if n = v.tokensAfter(edits, v.Separator(FitName)); n < left {
+			best, left = edits, n
+		}
 	}
 	return best
 }
+
+// maxTries limits how often a truncation makes room for its markers: a group that it
+// drops may leave one more.
+const maxTries = 16
 
 // Floor returns the minimum number of tokens to which [Fit] can reduce v: system,
 // tools, protected messages, the user messages that stay, and stubs. If limit is

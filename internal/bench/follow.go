@@ -265,7 +265,7 @@ func (f *followed) addCommand(command, result string) {
 	}
 	for _, one := range separator.Split(command, -1) {
 		if m := removing.FindStringSubmatch(one); m != nil {
-			for _, name := range strings.Fields(m[1]) {
+			for name := range strings.FieldsSeq(m[1]) {
 				f.remove(strings.Trim(name, `"'`))
 			}
 		} else if m := moving.FindStringSubmatch(one); m != nil {

@@ -89,14 +89,18 @@ type Marker func(role chat.Role, m chat.Message, gap Gap) []Mark
 // texts, would become adjacent. A marker in place of a removed message is where that
 // message was. Any other marker is directly before the second of the two, or before
 // the calls whose results the second contains. If the last role would change, a marker
-// follows the last message, because of the next added one.
-func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
+// follows the last message, because of the next added one. No marker gets an id of
+// earlier forms of the conversation, from which t was made.
+func Separate(t chat.Transcript, edits []Edit, marker Marker, earlier ...chat.Transcript) ([]Edit, error) {
 	edits = Sorted(edits)
 	after, err := assemble(t, edits)
 	if err != nil {
 		return nil, err
 	}
 	s := newSeparation(t, edits, after, marker)
+	for _, was := range earlier {
+		s.useIDs(was)
+	}
 	eachRepeatedRole(previousSpeakers(t), after, func(last, i int) {
 		at := i
 		if after[i].HasOpaque() { // a server's call and its result stay adjacent
@@ -146,12 +150,15 @@ func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marke
 		s.stays[m.ID] = true
 	}
 	s.used = make(map[string]bool, len(t)+len(after))
-	for _, all := range []chat.Transcript{t, after} {
-		for _, m := range all {
-			s.used[m.ID] = true
-		}
-	}
+	s.useIDs(t)
+	s.useIDs(after)
 	return s
+}
+
+func (s *separation) useIDs(t chat.Transcript) {
+	for _, m := range t {
+		s.used[m.ID] = true
+	}
 }
 
 // A separationAt is where messages last and end of after are separated: end is

@@ -9,9 +9,6 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// byWords counts words, so that tests can state limits.
-func byWords(s string) int { return len(strings.Fields(s)) }
-
 func TestExcerptHasAtMostSoManyTokens(t *testing.T) {
 	for _, text := range []string{
 		"one", strings.Repeat("word ", 500), strings.Repeat("x", 100000), strings.Repeat("字", 500), "```\ncode alone\n" + strings.Repeat("line\n", 100) + "```",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -326,13 +327,15 @@ func (e *engine) lookup(id string) (liveRounds, bool) {
 func (e *engine) keep(id string, l liveRounds) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if was := e.live[id]; was != nil {
-		if l.version >= was.version {
-			*was = l
-		}
-		return
+	was := e.live[id]
+	if was != nil && l.version >= was.version {
+		*was = l
 	}
-	e.live[id] = &l
+	if was == nil {
+		e.live[id] = &l
+	} else if i := slices.Index(e.ids, id); i >= 0 {
+		e.ids = slices.Delete(e.ids, i, i+1)
+	}
 	e.ids = append(e.ids, id)
 	if len(e.ids) > maxLive {
 		delete(e.live, e.ids[0])

@@ -204,12 +204,12 @@ func (s *translatedStream) Read(buf []byte) (int, error) {
 
 func (s *translatedStream) feed(piece []byte) {
 	for {
-		n := bytes.IndexByte(piece, '\n')
-		if n < 0 {
+		before, after, ok := bytes.Cut(piece, []byte{'\n'})
+		if !ok {
 			break
 		}
-		line := append(s.part, piece[:n]...)
-		s.part, piece = s.part[:0], piece[n+1:]
+		line := append(s.part, before...)
+		s.part, piece = s.part[:0], after
 		s.readLine(bytes.TrimSpace(line))
 	}
 	if s.part = append(s.part, piece...); len(s.part) > maxLine && s.err == nil {

@@ -22,13 +22,13 @@ func anthropicRecorded(t *testing.T, name string, stream bool) recordedAnswer {
 		return recordedAnswer{200, "application/json", jsonOf(anthropic.ToMessagesResponse("msg_1", all[0]))}
 	}
 	c := anthropic.NewStreamConverter("msg_1", "m", 3)
-	text := ""
+	var text strings.Builder
 	for _, r := range append([]api.ChatResponse{{Model: "m", Message: api.Message{Role: "assistant", Content: "Let me look. "}}}, all...) {
 		for _, e := range c.Process(r) {
-			text += fmt.Sprintf("event: %s\ndata: %s\n\n", e.Event, jsonOf(e.Data))
+			text.WriteString(fmt.Sprintf("event: %s\ndata: %s\n\n", e.Event, jsonOf(e.Data)))
 		}
 	}
-	return recordedAnswer{200, "text/event-stream", text}
+	return recordedAnswer{200, "text/event-stream", text.String()}
 }
 
 // asRecall makes a recorded call of read_file one of recall.

@@ -38,7 +38,7 @@ func (s *IndexedStore) Dropped(ctx context.Context, session string, number int) 
 		return nil, err
 	}
 	x := s.index(session)
-	if err := x.refresh(ctx, s.Store, true); err != nil {
+	if err := x.refresh(ctx, s.Store); err != nil {
 		return nil, err
 	}
 	x.mu.Lock()

@@ -302,7 +302,7 @@ func (s *IndexedStore) Entry(ctx context.Context, session, id string) (Entry, er
 // Expand is the function [Expand] with the numbers of the session's messages.
 func (s *IndexedStore) Expand(ctx context.Context, session string, e archive.Entry, recall func(ctx context.Context, id string) (archive.Entry, error)) (Entry, error) {
 	x := s.index(session)
-	if err := x.refresh(ctx, s.Store, true); err != nil && !errors.Is(err, archive.ErrDamaged) {
+	if err := x.refresh(ctx, s.Store); err != nil && !errors.Is(err, archive.ErrDamaged) {
 		return Entry{}, err
 	}
 	x.mu.Lock()

@@ -109,9 +109,9 @@ func (x *index) covered() []int {
 	return numbers
 }
 
-// refresh brings the index up to date with the archive. write says that the file is
-// brought up to date too; an error of the file is not one of the index.
-func (x *index) refresh(ctx context.Context, store archive.Store, write bool) error {
+// refresh brings the index and its file up to date with the archive; an error of the
+// file is not one of the index.
+func (x *index) refresh(ctx context.Context, store archive.Store) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.load()
@@ -127,11 +127,11 @@ func (x *index) refresh(ctx context.Context, store archive.Store, write bool) er
 	if len(covered) == len(numbers) {
 		return nil
 	}
-	return x.catchUp(ctx, store, covered, write)
+	return x.catchUp(ctx, store, covered)
 }
 
 // catchUp adds the steps after those that are covered.
-func (x *index) catchUp(ctx context.Context, store archive.Store, covered []int, write bool) error {
+func (x *index) catchUp(ctx context.Context, store archive.Store, covered []int) error {
 	after := 0
 	if len(covered) > 0 {
 		after = covered[len(covered)-1]
@@ -171,7 +171,7 @@ func (x *index) catchUp(ctx context.Context, store archive.Store, covered []int,
 		all = []*segment{merged}
 	}
 	x.segments = all
-	if write && len(all) > 0 {
+	if len(all) > 0 {
 		x.writeFile()
 	}
 	return nil

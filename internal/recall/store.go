@@ -135,7 +135,7 @@ func (s *IndexedStore) IDsWith(ctx context.Context, sessions []string, prefix st
 	var ids []string
 	for _, session := range sessions {
 		x := s.index(session)
-		if err := x.refresh(ctx, s.Store, true); err != nil && !errors.Is(err, archive.ErrDamaged) {
+		if err := x.refresh(ctx, s.Store); err != nil && !errors.Is(err, archive.ErrDamaged) {
 			return nil, err
 		}
 		x.mu.Lock()
@@ -173,7 +173,7 @@ func (s *IndexedStore) snapshot(ctx context.Context, sessions []string) (*snapsh
 	for i, session := range sessions {
 		x := s.index(session)
 		indexes[i] = x
-		if err := x.refresh(ctx, s.Store, true); err != nil {
+		if err := x.refresh(ctx, s.Store); err != nil {
 			return nil, nil, err
 		}
 		x.mu.Lock()

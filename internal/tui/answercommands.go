@@ -118,7 +118,7 @@ func (s Speed) String() string {
 // attachFiles adds the files that a message names as @PATH. Other words with an @
 // stay what they are.
 func (t *Talk) attachFiles(ctx context.Context, text string) error {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		path, ok := strings.CutPrefix(word, "@")
 		path = strings.TrimRight(path, ".,;:!?)")
 		if !ok || path == "" {

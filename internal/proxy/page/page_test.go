@@ -40,7 +40,7 @@ func TestAChartOfAnything(t *testing.T) {
 		"another window": {{Time: at, Before: 900, After: 900, Window: 1000}, {Time: at.Add(48 * time.Hour), Before: 900, After: 900, Window: 100_000}},
 	} {
 		c := newChart(samples)
-		for _, point := range strings.Fields(c.Usage) {
+		for point := range strings.FieldsSeq(c.Usage) {
 			var x, y float64
 			if _, err := scanPoint(point, &x, &y); err != nil || x < c.Left || x > c.Right || y < c.Top-0.1 || y > c.Bottom+0.1 {
 				t.Errorf("%s: the point %s is outside of the panel", name, point)

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -254,14 +255,15 @@ func (p *Page) hitView(h recall.Hit) markup {
 	if title == "" {
 		title = h.ID
 	}
-	about := string(h.Role)
+	var about strings.Builder
+	about.WriteString(string(h.Role))
 	for _, more := range []string{h.Tool, h.File} {
 		if more != "" {
-			about += ", " + clipText(more, 120)
+			about.WriteString(", " + clipText(more, 120))
 		}
 	}
 	return element("article", class("card"), element("h2", nil, entryLink(h.Session, h.ID, clipText(title, 120))),
-		dimmed(about, ", message ", h.Message, " of ", sessionLink(h.Session), ", removed ", p.agoView(h.Time)), element("pre", nil, h.Text))
+		dimmed(about.String(), ", message ", h.Message, " of ", sessionLink(h.Session), ", removed ", p.agoView(h.Time)), element("pre", nil, h.Text))
 }
 
 // entryView shows what a recall id stands for.

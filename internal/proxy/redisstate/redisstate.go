@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,14 +80,7 @@ func Open(ctx context.Context, address string, o Options) (*State, error) {
 func (s *State) Close() error { return s.client.Close() }
 
 func (s *State) key(parts ...string) string {
-	key := s.o.Prefix
-	for i, p := range parts {
-		if i > 0 {
-			key += ":"
-		}
-		key += p
-	}
-	return key
+	return s.o.Prefix + strings.Join(parts, ":")
 }
 
 // errDown is the error of requests while the server is not asked.
@@ -119,7 +113,7 @@ func (s *State) Find(ctx context.Context, space string, chain []proxy.Link) (pro
 	if err := s.ready(); err != nil {
 		return proxy.Tip{}, 0, err
 	}
-	ids, err := s.client.ZRevRange(ctx, s.beginning(space, chain[0]), 0, maxSiblings-1).Result()
+	ids, err := s.newest(ctx, s.beginning(space, chain[0]), maxSiblings)
 	if err != nil {
 		return proxy.Tip{}, 0, s.checked(err)
 	}
@@ -174,11 +168,16 @@ func (s *State) List(ctx context.Context) ([]proxy.Tip, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	ids, err := s.client.ZRevRange(ctx, s.key("all"), 0, maxListed-1).Result()
+	ids, err := s.newest(ctx, s.key("all"), maxListed)
 	if err != nil {
 		return nil, s.checked(err)
 	}
 	return s.tips(ctx, ids)
+}
+
+// newest returns at most most members of a sorted set, the newest first.
+func (s *State) newest(ctx context.Context, set string, most int) ([]string, error) {
+	return s.client.ZRangeArgs(ctx, redis.ZRangeArgs{Key: set, Start: 0, Stop: most - 1, Rev: true}).Result()
 }
 
 // Touch implements [proxy.State].
