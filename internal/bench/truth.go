@@ -89,7 +89,7 @@ func (f *followed) truthOf(left chat.Transcript) Truth {
 
 var (
 	excerptHead = regexp.MustCompile(`^<file path="([^"]+)"[^>]*>$`)
-	excerptHunk = regexp.MustCompile(`^@@ (?:\d+|\?)$`)
+	excerptHunk = regexp.MustCompile(`^@@ (?:\d+|\?|elsewhere in this file)$`)
 	outlineHead = regexp.MustCompile(`^\[outline (.+?): [^;]*; .*\]$`)
 	outlineNote = regexp.MustCompile(`^(?:imports |\(left out: |also: |\d+:$)`)
 	lineNumber  = regexp.MustCompile(`^\d+: ?`)
