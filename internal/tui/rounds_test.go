@@ -352,6 +352,7 @@ func TestPreparationStopsForTheUser(t *testing.T) {
 	if !reflect.DeepEqual(x.Messages(), before) || len(x.texts(Summaries)) > 0 {
 		t.Errorf("%d messages became %d, with %d events of a summary", len(before), len(x.Messages()), len(x.texts(Summaries)))
 	}
+	close(s.write)
 	if err := x.Do(t.Context(), "and now?"); err != nil {
 		t.Error(err)
 	}
