@@ -19,7 +19,7 @@ func TestTheHooksKeepSessionsInTheWindow(t *testing.T) {
 	if os.Getenv("SDK_MODULES") == "" || python == "" {
 		t.Skip("SDK_MODULES and SDK_PYTHON name no SDKs")
 	}
-	hooks, err := filepath.Abs(filepath.Join("..", "examples", "hooks"))
+	hooks, err := filepath.Abs(filepath.Join("..", "..", "examples", "hooks"))
 	if err != nil {
 		t.Fatal(err)
 	}

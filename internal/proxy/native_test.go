@@ -242,6 +242,9 @@ func TestErrorsOfATranslatedRequest(t *testing.T) {
 			s := nativeSetup(t, 100_000)
 			s.answer = c.answer
 			answer, err := http.Post(s.Server.URL+c.path, "application/json", strings.NewReader(`{"model":"m","max_tokens":9,`+c.body+`"messages":[{"role":"user","content":"Hi"}]}`))
+			if err != nil && c.status == 0 {
+				return // the connection ended before the answer began
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
