@@ -35,7 +35,7 @@ func pathOf(body []byte) string {
 // recordedBodies returns the bodies of recorded HTTP requests, or skips the test.
 func recordedBodies(t *testing.T) map[string][]byte {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join("..", "..", "shared", "transcripts", "http-bodies", "*"))
+	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "transcripts", "http-bodies", "*"))
 	if len(files) == 0 {
 		t.Skip("there are no recorded bodies here")
 	}

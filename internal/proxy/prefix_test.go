@@ -23,7 +23,7 @@ import (
 // of this repository.
 func realSessions(t *testing.T, pattern string) map[string]chat.Transcript {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join("..", "..", "shared", "transcripts", pattern))
+	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "transcripts", pattern))
 	if len(files) == 0 {
 		t.Skip("there are no recorded sessions here")
 	}
