@@ -78,7 +78,7 @@ func drawRetention(c draw.Canvas, r bench.Report) {
 	const columns = 4
 	legendHeight := 0.21 * vg.Inch * vg.Length((len(all)+columns-1)/columns)
 	left, right := splitCanvas(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
-	retentionPanel(left, all, "needed names kept in their place, share", func(row bench.Row) bench.Figure { return row.Placed })
+	retentionPanel(left, all, "needed names in their place", func(row bench.Row) bench.Figure { return row.Placed })
 	retentionPanel(right, all, "edits that can go on, share", func(row bench.Row) bench.Figure { return row.Edits })
 	keys := make([]chart.Key, len(all))
 	for i, s := range all {
