@@ -102,7 +102,7 @@ func (r *round) entries() []archive.Entry {
 	}
 	place := func(e archive.Entry) int {
 		for _, m := range e.Messages {
-			if i, stood := at[m.ID]; stood {
+			if i, found := at[m.ID]; found {
 				return i
 			}
 		}

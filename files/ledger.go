@@ -143,7 +143,8 @@ func eachListedName(line string, yield func(name string)) {
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
 
-const longestShortID = 12
+// Lengths of a short id, as that of a commit. It is listed, because it is typed again.
+const shortestID, longestShortID = 7, 12
 
 // isValue reports whether an identifier is a value, not a name: a number, a fraction, a
 // version, a size, a long hash, or two words of prose with a slash.
@@ -166,11 +167,11 @@ func isValue(id string) bool {
 	switch {
 	case letters == 0:
 		return true
-	case hex == letters && other == 0 && len(id) >= 7 && len(id) <= longestShortID:
-		return false // a short id is typed again, as that of a commit is
+	case hex == letters && other == 0 && len(id) >= shortestID && len(id) <= longestShortID:
+		return false
 	case digits > 0 && bare != "" && bare[0] >= '0' && bare[0] <= '9' && letters <= 3+(len(id)-len(bare)):
 		return true // v1.2.3-rc1, 250ms, 2.5k
-	case hex == letters && len(id) >= 7 && digits > 0 && other == strings.Count(id, "-"):
+	case hex == letters && len(id) >= shortestID && digits > 0 && other == strings.Count(id, "-"):
 		return true // a hash, or a UUID
 	}
 	left, right, ok := strings.Cut(id, "/")

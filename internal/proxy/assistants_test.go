@@ -65,7 +65,7 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := filepath.Join(folder, "node_modules", ".bin", name)
 			if _, err := os.Stat(program); err != nil {
-				t.Skip(err)
+				t.Skip("this assistant is not installed: ", err)
 			}
 			s := newSetup(t, assistantWindow, nil)
 			m := &scriptedModel{t: t}

@@ -97,6 +97,18 @@ func (s *server) open(t *testing.T, o redisstate.Options) *redisstate.State {
 	return state
 }
 
+// client returns a client of the server, beside the state.
+func (s *server) client(t *testing.T) *redis.Client {
+	t.Helper()
+	to, err := redis.ParseURL(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(to)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 // A model server records what it gets.
 type modelServer struct {
 	*httptest.Server
@@ -526,9 +538,7 @@ func TestALeaseIsExtended(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	to, _ := redis.ParseURL(s.URL)
-	client := redis.NewClient(to)
-	defer client.Close()
+	client := s.client(t)
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("keys %v, %v", keys, err)
@@ -555,9 +565,7 @@ func TestWhatExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	to, _ := redis.ParseURL(s.URL)
-	client := redis.NewClient(to)
-	defer client.Close()
+	client := s.client(t)
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) != 5 {
 		t.Fatalf("keys %v, %v", keys, err)
