@@ -16,12 +16,12 @@ import (
 type Queue struct {
 	send func([]Event)
 	opts QueueOptions
-	wake chan struct{} // there is work to do
-	now  chan struct{} // do it without waiting for more events
+	wake chan struct{} // the fields below have changed
 	done chan struct{} // closed when no more events are passed on
 
 	mu      sync.Mutex    // guards the fields below; never held while send runs
 	events  []Event       // waiting, oldest first
+	since   time.Time     // when the wait of the next batch began
 	gap     droppedEvents // dropped after the newest of events
 	dropped int
 	in, out int // events accepted and passed on so far
@@ -64,7 +64,7 @@ func NewBatchQueue(send func([]Event), opts QueueOptions) *Queue {
 		opts.Size = 1024
 	}
 	opts.Batch = min(max(1, opts.Batch), opts.Size)
-	q := &Queue{send: send, opts: opts, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), done: make(chan struct{})}
+	q := &Queue{send: send, opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.deliverEvents()
 	return q
 }
@@ -86,9 +86,6 @@ func (q *Queue) Emit(e Event) {
 	q.reportGap()
 	q.pushEvent(e)
 	notifyOnce(q.wake)
-	if len(q.events) >= q.opts.Batch {
-		notifyOnce(q.now)
-	}
 }
 
 // Dropped returns the number of dropped events so far.
@@ -104,7 +101,7 @@ func (q *Queue) Flush(ctx context.Context) error {
 	f := flush{q.in, make(chan struct{})}
 	q.flushes = append(q.flushes, f)
 	q.mu.Unlock()
-	q.wakeWorker()
+	notifyOnce(q.wake)
 	select {
 	case <-f.done:
 		return nil
@@ -122,7 +119,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	q.wakeWorker()
+	notifyOnce(q.wake)
 	select {
 	case <-q.done:
 		return nil
@@ -135,17 +132,11 @@ func (q *Queue) Close(ctx context.Context) error {
 	return fmt.Errorf("close trace: %d events were not handed on: %w", left, ctx.Err())
 }
 
-func (q *Queue) wakeWorker() {
-	notifyOnce(q.now)
-	notifyOnce(q.wake)
-}
-
 // deliverEvents passes events on until the queue is closed and empty.
 func (q *Queue) deliverEvents() {
 	defer close(q.done)
 	var batch []Event
 	for {
-		<-q.wake
 		q.waitForBatch()
 		batch = q.takeBatch(batch[:0])
 		if len(batch) > 0 {
@@ -159,17 +150,33 @@ func (q *Queue) deliverEvents() {
 	}
 }
 
-// waitForBatch waits until a batch is full, or has waited long enough.
+// waitForBatch waits until something is due.
 func (q *Queue) waitForBatch() {
-	if q.opts.Wait <= 0 {
-		return
+	for {
+		due, wait := q.isDue()
+		if due {
+			return
+		}
+		select {
+		case <-q.wake:
+		case <-wait:
+		}
 	}
-	t := time.NewTimer(q.opts.Wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-q.now:
+}
+
+// isDue reports whether the next batch is full, has waited long enough, or must not
+// wait; else wait ends its wait.
+func (q *Queue) isDue() (due bool, wait <-chan time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.flushes) > 0 || len(q.events) >= q.opts.Batch {
+		return true, nil
 	}
+	if len(q.events) == 0 {
+		return false, nil
+	}
+	left := q.opts.Wait - time.Since(q.since)
+	return left <= 0, time.After(left)
 }
 
 // takeBatch appends the next events to batch.
@@ -179,6 +186,7 @@ func (q *Queue) takeBatch(batch []Event) []Event {
 	n := min(len(q.events), q.opts.Batch)
 	batch = append(batch, q.events[:n]...)
 	q.events = slices.Delete(q.events, 0, n)
+	q.since = time.Now()
 	if len(q.events) == 0 {
 		q.reportGap()
 	}
@@ -198,17 +206,14 @@ func (q *Queue) handedOn(n int) (ended bool) {
 		close(f.done)
 		return true
 	})
-	if len(q.events) > 0 {
-		notifyOnce(q.wake)
-		if q.closed || len(q.flushes) > 0 || len(q.events) >= q.opts.Batch {
-			notifyOnce(q.now)
-		}
-	}
 	return q.closed && len(q.events) == 0
 }
 
 // pushEvent and reportGap are called with the lock held.
 func (q *Queue) pushEvent(e Event) {
+	if len(q.events) == 0 {
+		q.since = time.Now()
+	}
 	q.events = append(q.events, e)
 	q.in++
 }

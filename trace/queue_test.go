@@ -121,15 +121,17 @@ func TestBatchesAreFullOrWaitNoLongerThanTheyMay(t *testing.T) {
 		q.Emit(numbered(0))
 		time.Sleep(20 * time.Millisecond)
 		q.Emit(numbered(1))
-		time.Sleep(80 * time.Millisecond) // at 50 ms the two were sent
+		time.Sleep(60 * time.Millisecond) // at 50 ms the two were sent
+		q.Emit(numbered(2))               // its own 50 ms begin
+		time.Sleep(70 * time.Millisecond)
 		for i := range 9 {
-			q.Emit(numbered(i)) // two full batches at 100 ms, the rest at 150 ms
+			q.Emit(numbered(i)) // two full batches at 150 ms, the rest at 200 ms
 		}
 		time.Sleep(time.Second)
 		q.Emit(numbered(0))
 		_ = q.Flush(t.Context()) // immediately
 		_ = q.Close(t.Context())
-		if want := "[2 50ms 4 100ms 4 100ms 1 150ms 1 1.1s]"; fmt.Sprint(got) != want {
+		if want := "[2 50ms 1 130ms 4 150ms 4 150ms 1 200ms 1 1.15s]"; fmt.Sprint(got) != want {
 			t.Errorf("%v, want %s", got, want)
 		}
 	})
