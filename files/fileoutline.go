@@ -137,16 +137,25 @@ func (s *fileOutline) findWords(text string, b *block) {
 	b.last = int32(len(s.words))
 }
 
-// identifierAt returns the identifier that begins at a place in text.
-func (p place) identifierAt(text string) string {
-	rest := text[p.at:min(len(text), int(p.at)+400)]
-	id := ""
-	eachIdent(rest, func(start, end int) {
-		if id == "" {
-			id = rest[start:end]
+// listedNameAt returns the identifier that begins at a place in text as a list has it,
+// or the empty string if it is not to be in one.
+func (p place) listedNameAt(text string) string {
+	begin := max(0, int(p.at)-longestName)
+	near := text[begin:min(len(text), int(p.at)+2*longestName)]
+	at := int(p.at) - begin
+	end := at
+	eachIdent(near[at:], func(_, e int) {
+		if end == at {
+			end = at + e
 		}
 	})
-	return id
+	if end == at || inURL(near[:at]) {
+		return ""
+	}
+	if name := listedName(near, at, end); name != "" && isListable(name) {
+		return name
+	}
+	return ""
 }
 
 func (s *fileOutline) markLines(text string, is func(line string) bool) {

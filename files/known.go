@@ -141,7 +141,7 @@ func (k *Known) Lost(c Ref, text string, near *Focus, limit int) []string {
 			continue
 		}
 		seen[w.hash] = true
-		if id := w.identifierAt(text); id != "" && len(id) <= 200 {
+		if id := w.listedNameAt(text); id != "" && len(id) <= longestName {
 			lost = append(lost, hashedName{id, w.at, (near.weightOf(w.hash) + 0.2) / float32(len(id)+4)})
 		}
 	}

@@ -1,9 +1,9 @@
 package files
 
 import (
+	"iter"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -32,12 +32,17 @@ func unshownIdentifiers(ledger []string, body string) []string {
 	eachIdent(body, func(start, end int) { shown[hashIdent(body[start:end])] = true })
 	var out []string
 	for _, id := range ledger {
-		if !shown[hashIdent(id)] {
+		lost := false
+		eachIdent(id, func(start, end int) { lost = lost || !shown[hashIdent(id[start:end])] })
+		if lost {
 			out = append(out, id)
 		}
 	}
 	return out
 }
+
+// IsLedgerLine reports whether a line of an outline or digest is its ledger.
+func IsLedgerLine(line string) bool { return strings.HasPrefix(line, ledgerHead) }
 
 // ledgerLine returns the identifiers of ledger that are not in body, as many
 // as fit into size bytes, or the empty string.
@@ -102,123 +107,68 @@ func identifiersWithin(ids []string, limit int, count func(string) int) []string
 // eachText calls yield with the texts of a part: its text, or the decoded string
 // arguments of a call, with their keys.
 func eachText(p chat.Part, yield func(key, text string)) {
-	switch p.Kind {
-	case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
-		yield("", p.Text)
-	case chat.Call, chat.ServerCall:
-		values := stringLeaves(p.Args)
-		if values == nil && !strings.HasPrefix(strings.TrimSpace(p.Args), "{") {
-			yield("", p.Args)
-		}
-		for _, l := range values {
-			yield(l.key, l.value)
-		}
+	_, texts := textsOf(p)
+	for _, l := range texts {
+		yield(l.key, l.value)
 	}
 }
 
-// isListable reports whether a name can be in a list: GitHub is a word of prose, and
-// 10/14 a value.
-func isListable(name string) bool {
-	return (strings.ContainsFunc(name, isNameMark) || camelOrLong(name)) && !isValue(name)
-}
-
-// eachListedName calls yield with the names of a line, without parts of URLs, of UUIDs
-// and of escapes.
-func eachListedName(line string, yield func(name string)) {
-	links := strings.Contains(line, ":/")
-	eachIdent(line, func(start, end int) {
-		if start > 0 && line[start-1] == '\\' && escaped(line[:start]) || links && inURL(line[:start]) {
-			return
-		}
-		dashed := start > 0 && line[start-1] == '-' || end < len(line) && line[end] == '-'
-		if dashed && isHex(line[start:end]) { // of a UUID
-			return
-		}
-		name := strings.TrimRight(line[start:end], ".-")
-		if name = strings.TrimLeft(name, "-"); len(name) >= 4 {
-			yield(name)
-		}
-	})
-}
-
-func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
-
-// Lengths of a short id, as that of a commit. It is listed, because it is typed again.
-const shortestID, longestShortID = 7, 12
-
-// isValue reports whether an identifier is a value, not a name: a number, a fraction, a
-// version, a size, a long hash, or two words of prose with a slash.
-func isValue(id string) bool {
-	letters, digits, hex, other := 0, 0, 0, 0
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= '0' && c <= '9':
-			digits++
-		case c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
-			letters++
-			hex++
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf:
-			letters++
-		default:
-			other++
+// WithoutLedger returns a text without the ledgers of its outlines.
+func WithoutLedger(text string) string {
+	if !strings.Contains(text, ledgerHead) {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !IsLedgerLine(line) {
+			b.WriteString(line)
 		}
 	}
-	bare := strings.TrimLeft(id, "vV")
-	switch {
-	case letters == 0:
-		return true
-	case hex == letters && other == 0 && len(id) >= shortestID && len(id) <= longestShortID:
-		return false
-	case digits > 0 && bare != "" && bare[0] >= '0' && bare[0] <= '9' && letters <= 3+(len(id)-len(bare)):
-		return true // v1.2.3-rc1, 250ms, 2.5k
-	case hex == letters && len(id) >= shortestID && digits > 0 && other == strings.Count(id, "-"):
-		return true // a hash, or a UUID
+	return b.String()
+}
+
+// WithoutLedgers returns m without the ledgers of its outlines: they are no text of the
+// conversation.
+func WithoutLedgers(m chat.Message) chat.Message {
+	if m.State != chat.Outlined {
+		return m
 	}
-	left, right, ok := strings.Cut(id, "/")
-	return ok && isCapitalWord(left) && isWord(right) && !strings.Contains(right, "/")
-}
-
-// isWord reports whether s has only letters, and isCapitalWord whether it is a word
-// that begins with an upper letter and has no inner ones, or only upper ones.
-func isWord(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
-}
-
-func isCapitalWord(s string) bool {
-	return isWord(s) && s[0] >= 'A' && s[0] <= 'Z' && (strings.ToLower(s[1:]) == s[1:] || strings.ToUpper(s) == s)
-}
-
-// escaped reports whether text ends in an odd number of backslashes: what follows
-// begins with the letter of an escape.
-func escaped(text string) bool {
-	n := len(text) - len(strings.TrimRight(text, `\`))
-	return n%2 == 1
-}
-
-// inURL reports whether text ends inside a URL.
-func inURL(text string) bool {
-	text = text[max(0, len(text)-longestName):]
-	if i := strings.LastIndexAny(text, " \t\n\r\"'`<>()[]{}|,"); i >= 0 {
-		text = text[i+1:]
+	parts := slices.Clone(m.Parts)
+	for k, p := range parts {
+		parts[k].Text = WithoutLedger(p.Text)
+		parts[k].Args = ShortenArgs(p.Args, func(_, value string) string { return WithoutLedger(value) })
 	}
-	return strings.Contains(text, ":/")
+	return m.With(m.State, parts...)
 }
 
-// isNameMark reports whether r is in names of code and files, but not in words.
-func isNameMark(r rune) bool { return r == '_' || r == '/' || r == '.' || r >= '0' && r <= '9' }
-
-// camelOrLong reports whether name has an upper letter after a lower one, as names of
-// code have. Words with brands such as GitHub begin with an upper letter.
-func camelOrLong(name string) bool {
-	first := name[0]
-	if first >= 'A' && first <= 'Z' {
-		humps := 0
-		for i := 1; i < len(name); i++ {
-			if name[i-1] >= 'a' && name[i-1] <= 'z' && name[i] >= 'A' && name[i] <= 'Z' {
-				humps++
+// LinesOf returns the lines of a message's texts and of the decoded string arguments
+// of its calls.
+func LinesOf(m chat.Message) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, p := range m.Parts {
+			_, texts := textsOf(p)
+			for _, l := range texts {
+				for line := range strings.SplitSeq(l.value, "\n") {
+					if !yield(line) {
+						return
+					}
+				}
 			}
 		}
-		return humps > 1 || humps == 1 && len(name) > 10 || strings.Contains(name, "-")
 	}
-	return true
+}
+
+// textsOf returns the texts of a part, as [eachText] has them, and the names of a
+// call's arguments.
+func textsOf(p chat.Part) (parameters []string, texts []leaf) {
+	switch p.Kind {
+	case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
+		return nil, []leaf{{value: p.Text}}
+	case chat.Call, chat.ServerCall:
+		parameters, texts = leafNames(p.Args)
+		if texts == nil && !strings.HasPrefix(strings.TrimSpace(p.Args), "{") {
+			texts = []leaf{{value: p.Args}}
+		}
+	}
+	return parameters, texts
 }

@@ -16,6 +16,7 @@ type Names struct {
 	present  []bool // for each of found: it remains somewhere
 	inPlace  []bool // it remains on a line that says something about it
 	hidden   []bool // it is not to be shown
+	unlisted []bool // it is not to be in a list: each request has it in its tools
 	lines    []namedLine
 	placed   []int32 // names of all lines
 }
@@ -30,16 +31,25 @@ type namedLine struct {
 // Both are in the order of the conversation.
 func NamesOf(removed, kept []chat.Message) *Names {
 	n := &Names{messages: len(removed), at: make(map[string]int32)}
-	s := nameScan{Names: n, known: make(map[string]bool), replaced: make(map[string]bool)}
+	s := nameScan{Names: n, known: make(map[string]bool), replaced: make(map[string]bool), parameters: newParameters()}
 	for i := len(removed) - 1; i >= 0; i-- {
 		s.scanMessage(removed[i], i)
 	}
-	n.present, n.inPlace, n.hidden = make([]bool, len(n.found)), make([]bool, len(n.found)), make([]bool, len(n.found))
+	n.present, n.inPlace, n.hidden, n.unlisted = make([]bool, len(n.found)), make([]bool, len(n.found)), make([]bool, len(n.found)), make([]bool, len(n.found))
 	for _, m := range kept {
 		for _, p := range m.Parts {
-			eachText(p, func(_, text string) { n.markText(text, m.State == chat.Active) })
+			names, texts := textsOf(p)
+			s.parameters.add(names, texts)
+			for _, l := range texts {
+				n.markText(l.value, m.State == chat.Active)
+			}
 		}
 	}
+	s.parameters.eachWord(func(word string) {
+		if k, ok := n.at[word]; ok {
+			n.unlisted[k] = true
+		}
+	})
 	return n
 }
 
@@ -86,7 +96,7 @@ func (n *Names) markText(text string, verbatim bool) {
 func (n *Names) List(maxTokens int, count func(string) int) []string {
 	var lost []mention
 	for k, m := range n.found {
-		if !n.present[k] && !n.hidden[k] && isListable(m.id) {
+		if !n.present[k] && !n.hidden[k] && !n.unlisted[k] && isListable(m.id) {
 			lost = append(lost, m)
 		}
 	}
@@ -104,30 +114,31 @@ func (n *Names) List(maxTokens int, count func(string) int) []string {
 // A nameScan reads removed messages, the newest first.
 type nameScan struct {
 	*Names
-	known    map[string]bool // lines
-	replaced map[string]bool // lines that a newer edit replaced
+	known      map[string]bool // lines
+	replaced   map[string]bool // lines that a newer edit replaced
+	parameters parameters
 }
 
 func (s *nameScan) scanMessage(m chat.Message, i int) {
 	said, verbatim := m.Role == chat.Assistant, m.State == chat.Active
 	for k := len(m.Parts) - 1; k >= 0; k-- {
+		names, texts := textsOf(m.Parts[k])
+		s.parameters.add(names, texts)
 		replaces, first := false, len(s.lines)
-		eachText(m.Parts[k], func(key, text string) {
-			old := isReplacedText(key)
+		for _, l := range texts {
+			old := isReplacedText(l.key)
 			replaces = replaces || old
-			for line := range strings.SplitSeq(text, "\n") {
+			for line := range strings.SplitSeq(l.value, "\n") {
 				s.scanLine(strings.TrimSpace(line), i, said, !old, verbatim)
 			}
-		})
+		}
 		slices.Reverse(s.lines[first:])
-		if replaces {
-			eachText(m.Parts[k], func(key, text string) {
-				if isReplacedText(key) {
-					for line := range strings.SplitSeq(text, "\n") {
-						s.replaced[strings.TrimSpace(line)] = true
-					}
+		for _, l := range texts {
+			if replaces && isReplacedText(l.key) {
+				for line := range strings.SplitSeq(l.value, "\n") {
+					s.replaced[strings.TrimSpace(line)] = true
 				}
-			})
+			}
 		}
 	}
 }
@@ -153,7 +164,7 @@ func (s *nameScan) scanLine(line string, i int, said, current, verbatim bool) {
 	if int32(len(s.placed)) == first {
 		return
 	}
-	list := !verbatim && len(s.placed)-int(first) > maxListNames
+	list := !verbatim && (len(s.placed)-int(first) > maxListNames || IsLedgerLine(line) || strings.HasPrefix(line, markerNames))
 	if !current || list || !showableLine(line) || s.known[line] || s.replaced[line] {
 		s.placed = s.placed[:first]
 		return
@@ -161,6 +172,9 @@ func (s *nameScan) scanLine(line string, i int, said, current, verbatim bool) {
 	s.known[line] = true
 	s.lines = append(s.lines, namedLine{line, first, int32(len(s.placed))})
 }
+
+// markerNames begins the line of a marker that lists names.
+const markerNames = "names: "
 
 // showableLine reports whether a line can be shown apart from its message. One that
 // begins as a heading or a marker could be read as a part of the summary.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
@@ -108,7 +109,11 @@ func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 			messages = append(messages, m)
 		}
 	}
-	return v.beforeRound(messages), previous
+	messages = v.beforeRound(messages)
+	for i, m := range messages {
+		messages[i] = files.WithoutLedgers(m)
+	}
+	return messages, previous
 }
 
 // original returns c on the conversation before the newest earlier rounds: the names of

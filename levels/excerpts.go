@@ -163,6 +163,9 @@ func (h *excerptPicker) appendBlocks(out []fileBlock, i, k int, called bool) []f
 	for j, s := range spans {
 		whole := now.Text[s.Start:min(s.End, len(now.Text))]
 		for part, text := range now.Left(whole) {
+			if h.Messages[i].State != chat.Active {
+				text = files.WithoutLedger(text)
+			}
 			p := files.Excerpt{Path: c.Path, Edited: c.Kind == files.Edit || c.Kind == files.Write, Text: text}
 			if strings.TrimSpace(text) == "" {
 				continue

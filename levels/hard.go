@@ -228,7 +228,8 @@ func gapEdits(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	if len(edits) == 0 {
 		return nil
 	}
-	names := v.lostNames(v.lostMessages(drop), pickMessages(v.Messages, drop, false), "", ledger)
+	kept := pickMessages(v.Messages, drop, false)
+	names := v.lostNames(v.lostMessages(drop), kept, "", min(ledger, v.listRoom(kept)))
 	return withMarkers(v, edits, names, answer)
 }
 

@@ -152,7 +152,7 @@ func shareNames(v View, edits []edit.Edit, carrier []int, names []string) [][]st
 	lists := make([][]string, len(edits))
 	for k := len(edits) - 1; k >= 0; k-- {
 		for _, m := range v.Messages[edits[k].Start:edits[k].End] {
-			for _, n := range files.Identifiers(m.TextWithCalls()) {
+			for _, n := range files.ListedNamesOf(m) {
 				if wanted[n] {
 					delete(wanted, n)
 					lists[carrier[k]] = append(lists[carrier[k]], n)

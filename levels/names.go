@@ -9,6 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // lostNames returns the names that would leave the whole conversation with gone, at
@@ -51,6 +52,38 @@ func (v View) lostNamesAndLines(gone, kept []chat.Message, said, excerpts string
 	return v.limitNames(names, limit), lines
 }
 
+// listRoom returns the number of tokens that lists of bare names may still have beside
+// those in kept.
+func (v View) listRoom(kept []chat.Message) int {
+	return max(0, v.Window*namesPercent/100-v.listTokens(kept)-listHead)
+}
+
+// listHead is the maximum number of tokens of the word before a list.
+const listHead = 4
+
+// listTokens returns the tokens of the lists of bare names in outlines, markers and
+// summaries.
+func (v View) listTokens(messages []chat.Message) int {
+	sum := 0
+	for _, m := range messages {
+		if m.IsSummary() {
+			_, content := protection.SummaryContent(m)
+			_, _, names := summarize.Split(content)
+			sum += v.Count(strings.Join(names, ", "))
+			continue
+		}
+		if m.State != chat.Outlined && m.State != chat.Marked {
+			continue
+		}
+		for line := range files.LinesOf(m) {
+			if files.IsLedgerLine(line) || protection.IsNamesLine(line) {
+				sum += v.Count(line)
+			}
+		}
+	}
+	return sum
+}
+
 // withoutSecrets returns messages for the extraction of names: a password is not a
 // name, and neither is a part of one between punctuation.
 func (v View) withoutSecrets(messages []chat.Message) []chat.Message {
@@ -78,7 +111,7 @@ func (v View) named(names []string, text string) []string {
 		return names
 	}
 	left := make(map[string]bool)
-	for _, n := range files.Identifiers(clean) {
+	for _, n := range files.ListedNames(clean) {
 		left[n] = true
 	}
 	return slices.DeleteFunc(names, func(n string) bool { return !left[n] })

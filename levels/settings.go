@@ -37,7 +37,7 @@ type Settings struct {
 // fillTarget returns the target of a round that refills, in tokens; 0 if it does not.
 func (s Settings) fillTarget() int { return s.Share(s.Fill) }
 
-// namesPercent is the maximum share of the window that a list of bare names takes.
+// namesPercent is the maximum share of the window that all lists of bare names take.
 const namesPercent = 3
 
 // namesLimit returns the maximum number of tokens of lost names and of lines that hold

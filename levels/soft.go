@@ -85,7 +85,7 @@ func (p *softPlan) planEdits(ctx context.Context) ([]edit.Edit, error) {
 	if len(p.todo) == 0 {
 		return edits, ctx.Err()
 	}
-	p.known = p.index.Known(p.changesCopy)
+	p.known, p.listed = p.index.Known(p.changesCopy), p.listRoom(p.Messages)
 	for n := len(p.todo) - 1; n >= 0; n-- { // newest first: their ledgers come first
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -170,6 +170,7 @@ type softPlan struct {
 	repeats []repeat
 	folds   []bool  // messages that are dropped as repeats, or that note the count
 	at      []int32 // for each message its index in todo plus one, or 0
+	listed  int     // tokens that lists of names may still have
 }
 
 // decideActions sets the action of each copy.
@@ -278,6 +279,7 @@ func (p *softPlan) changesOf(d messagePlan, m chat.Message, recall string) (chan
 			continue
 		}
 		p.known.Add(text)
+		p.listed -= p.ledgerTokens(text)
 		if c.Framed() {
 			text += "\n"
 		}
@@ -303,6 +305,29 @@ func (p *softPlan) recallIDFor(d messagePlan, m chat.Message) string {
 	return p.recallID(id...)
 }
 
+// lostNames returns at most limit names of copy c, whose text is text, that are known
+// nowhere else.
+func (p *softPlan) lostNames(c files.Ref, text string, limit int) []string {
+	names := p.named(p.known.Lost(c, text, p.near, limit), text)
+	size := 0
+	for _, n := range names {
+		size += len(n) + len(", ")
+	}
+	if size > p.listed { // a token has at least one byte
+		names = p.limitNames(names, p.listed)
+	}
+	return names
+}
+
+// ledgerTokens returns the tokens of the list of names in an outline or digest.
+func (p *softPlan) ledgerTokens(text string) int {
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	if !files.IsLedgerLine(line) {
+		return 0
+	}
+	return p.Count(line)
+}
+
 // replacementText returns the replacement of copy c, and the reason.
 func (p *softPlan) replacementText(i int, c files.Ref, f copyAction, recall string) (text, why string) {
 	switch f {
@@ -316,12 +341,12 @@ func (p *softPlan) replacementText(i int, c files.Ref, f copyAction, recall stri
 		text := c.Text(p.Messages[i])
 		limit := min(p.DigestMax, max(minDigest, partTokens(text, outputShare)))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
-			Ledger: p.named(p.known.Lost(c, text, p.near, limit), text)}), "digest"
+			Ledger: p.lostNames(c, text, limit)}), "digest"
 	default:
 		now := p.index.Current(i, c)
 		was := c.Text(p.Messages[i])
 		limit := min(p.OutlineMax, partTokens(now.Text, fileShare))
 		return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
-			Edited: now.Edited, Ledger: p.named(p.known.Lost(c, was, p.near, limit), was)}), "outline of " + c.Path
+			Edited: now.Edited, Ledger: p.lostNames(c, was, limit)}), "outline of " + c.Path
 	}
 }

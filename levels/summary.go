@@ -156,7 +156,7 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	original, all := c.original(v)
 	secret := func(text string) bool { return clean(text) != text }
 	limit := w.namesBeside(v, said)
-	listed := min(limit, v.Window*namesPercent/100)
+	listed := min(limit, v.listRoom(pickMessages(v.Messages, c.Gone, false)))
 	if limit > listed {
 		listed = min(listed, limit*3/10)
 	}

@@ -116,6 +116,9 @@ func Counted(n int) string {
 
 const namesHead = "\nnames: "
 
+// IsNamesLine reports whether a line holds the names of a marker.
+func IsNamesLine(line string) bool { return strings.HasPrefix(line, namesHead[1:]) }
+
 // RecallIDs returns the recall ids in the text that compaction has written into m,
 // none if it has not.
 func RecallIDs(m chat.Message) []string {
