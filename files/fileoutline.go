@@ -152,7 +152,7 @@ func (p place) listedNameAt(text string) string {
 	if end == at || inURL(near[:at]) {
 		return ""
 	}
-	if name := listedName(near, at, end); name != "" && isListable(name) {
+	if name := listedName(near, at, end, true); name != "" && isListable(name) {
 		return name
 	}
 	return ""

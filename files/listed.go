@@ -14,14 +14,15 @@ func isListable(name string) bool {
 	return (strings.ContainsFunc(name, isNameMark) || camelOrLong(name)) && !isValue(name)
 }
 
-// eachListedName calls yield with the names of a line, as a list has them.
-func eachListedName(line string, yield func(name string)) {
+// eachListedName calls yield with the names of a line, as a list has them. prose
+// reports whether two words with a slash between them can be prose.
+func eachListedName(line string, prose bool, yield func(name string)) {
 	links := strings.Contains(line, ":/")
 	eachIdent(line, func(start, end int) {
 		if links && inURL(line[:start]) {
 			return
 		}
-		if name := listedName(line, start, end); name != "" {
+		if name := listedName(line, start, end, prose); name != "" {
 			yield(name)
 		}
 	})
@@ -53,7 +54,7 @@ func (l *nameList) addText(text string) {
 		l.seen = make(map[string]bool)
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		eachListedName(line, func(name string) {
+		eachListedName(line, false, func(name string) {
 			if !l.seen[name] {
 				l.seen[name] = true
 				l.names = append(l.names, name)
@@ -64,9 +65,9 @@ func (l *nameList) addText(text string) {
 
 // listedName returns the identifier text[start:end] as a list has it: without the
 // characters of a sentence, of an escape or of grep around it, and with the slash of an
-// absolute path. It is empty for a part of a UUID or of an escape, and for two words of
-// prose with a slash between them.
-func listedName(text string, start, end int) string {
+// absolute path. It is empty for a part of a UUID or of an escape, and in prose for two
+// words with a slash between them.
+func listedName(text string, start, end int, prose bool) string {
 	if start > 0 && text[start-1] == '\\' && escaped(text[:start]) {
 		return ""
 	}
@@ -83,8 +84,7 @@ func listedName(text string, start, end int) string {
 	if name = strings.TrimRight(name, ".-"); len(name) < 4 {
 		return ""
 	}
-	quoted := start > 0 && end < len(text) && isQuote(text[start-1]) && isQuote(text[end])
-	if !quoted && isWordPair(name) {
+	if prose && isWordPair(name) && (start == 0 || end == len(text) || !isQuote(text[start-1]) || !isQuote(text[end])) {
 		return ""
 	}
 	if start > 0 && text[start-1] == '/' && strings.Contains(name, "/") && (start == 1 || strings.IndexByte(" \t\n\"'`=(:,[<>{", text[start-2]) >= 0) {

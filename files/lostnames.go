@@ -71,7 +71,7 @@ func (n *Names) markText(text string, verbatim bool) {
 	for line := range strings.SplitSeq(text, "\n") {
 		found = found[:0]
 		names, paths := 0, 0
-		eachListedName(line, func(name string) {
+		eachListedName(line, false, func(name string) {
 			names++
 			if isPathName(name) {
 				paths++
@@ -120,16 +120,18 @@ type nameScan struct {
 }
 
 func (s *nameScan) scanMessage(m chat.Message, i int) {
-	said, verbatim := m.Role == chat.Assistant, m.State == chat.Active
+	of := lineSource{message: i, said: m.Role == chat.Assistant, verbatim: m.State == chat.Active}
 	for k := len(m.Parts) - 1; k >= 0; k-- {
 		names, texts := textsOf(m.Parts[k])
 		s.parameters.add(names, texts)
 		replaces, first := false, len(s.lines)
+		of.prose = m.Parts[k].Kind != chat.Call && m.Parts[k].Kind != chat.ServerCall
 		for _, l := range texts {
 			old := isReplacedText(l.key)
 			replaces = replaces || old
+			of.current = !old
 			for line := range strings.SplitSeq(l.value, "\n") {
-				s.scanLine(strings.TrimSpace(line), i, said, !old, verbatim)
+				s.scanLine(strings.TrimSpace(line), of)
 			}
 		}
 		slices.Reverse(s.lines[first:])
@@ -143,10 +145,19 @@ func (s *nameScan) scanMessage(m chat.Message, i int) {
 	}
 }
 
+// A lineSource is what a line is a part of.
+type lineSource struct {
+	message  int
+	said     bool // by the assistant
+	prose    bool // not an argument of a call
+	current  bool // no edit replaces it
+	verbatim bool // no round has changed its message
+}
+
 // scanLine notes the names of a line, and the line if it can be shown.
-func (s *nameScan) scanLine(line string, i int, said, current, verbatim bool) {
+func (s *nameScan) scanLine(line string, of lineSource) {
 	first := int32(len(s.placed))
-	eachListedName(line, func(name string) {
+	eachListedName(line, of.prose, func(name string) {
 		if len(name) > longestName {
 			return
 		}
@@ -154,9 +165,9 @@ func (s *nameScan) scanLine(line string, i int, said, current, verbatim bool) {
 		if !seen {
 			k = int32(len(s.found))
 			s.at[name] = k
-			s.found = append(s.found, mention{id: name, last: i, newest: i})
+			s.found = append(s.found, mention{id: name, last: of.message, newest: of.message})
 		}
-		s.found[k].addMention(i, said)
+		s.found[k].addMention(of.message, of.said)
 		if !slices.Contains(s.placed[first:], k) {
 			s.placed = append(s.placed, k)
 		}
@@ -164,8 +175,8 @@ func (s *nameScan) scanLine(line string, i int, said, current, verbatim bool) {
 	if int32(len(s.placed)) == first {
 		return
 	}
-	list := !verbatim && (len(s.placed)-int(first) > maxListNames || IsLedgerLine(line) || strings.HasPrefix(line, markerNames))
-	if !current || list || !showableLine(line) || s.known[line] || s.replaced[line] {
+	list := !of.verbatim && (len(s.placed)-int(first) > maxListNames || IsLedgerLine(line) || strings.HasPrefix(line, markerNames))
+	if !of.current || list || !showableLine(line) || s.known[line] || s.replaced[line] {
 		s.placed = s.placed[:first]
 		return
 	}
