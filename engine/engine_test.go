@@ -270,7 +270,7 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		url     func(*testing.T) string
 		options engine.Options
-		needs engine.SessionNeeds
+		needs   engine.SessionNeeds
 		what    string
 		remedy  string
 		serious bool
