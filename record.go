@@ -255,7 +255,7 @@ func (s *Session) undoableRounds(st archive.State) ([]undoableRound, error) {
 		back := edit.Round{Seen: len(t), Sum: edit.Sum(t), Steps: r.Inverse}
 		before, made := edit.Replay(t, []edit.Round{back})
 		if len(made) == 0 || len(before) < r.Edits.Seen {
-			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
+			return nil, fmt.Errorf("round %d cannot be undone", r.Number)
 		}
 		after := r.Edits.Seen + len(t) - len(before)
 		s.t.reserveIDs(before)

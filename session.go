@@ -208,7 +208,7 @@ func (s *Session) SetSystem(text string) error {
 	case s.busy:
 		return ErrBusy
 	case len(s.t.messages) == 0 || s.t.messages[0].Role != chat.System || s.t.messages[0].IsSummary():
-		return fmt.Errorf("set system prompt: the first message is none: %w", ErrNotFound)
+		return fmt.Errorf("set system prompt: the first message is not one: %w", ErrNotFound)
 	}
 	m := s.t.messages[0]
 	m.Parts = validMessage(chat.NewText(chat.System, text)).Parts

@@ -209,11 +209,11 @@ func (cfg *settings) revertRound(ctx context.Context, session string, d *undoabl
 	}
 	step, err := cfg.Archive.Get(ctx, session, d.step)
 	if err != nil {
-		return nil, fmt.Errorf("take back round %d, which is only in the archive: %w", d.step, err)
+		return nil, fmt.Errorf("undo round %d, which is only in the archive: %w", d.step, err)
 	}
 	before, _, err = archive.TakeBack(step, now)
 	if err != nil {
-		return nil, fmt.Errorf("take back round %d, which is only in the archive: %w", d.step, err)
+		return nil, fmt.Errorf("undo round %d, which is only in the archive: %w", d.step, err)
 	}
 	before = slices.Clone(before)
 	for _, t := range d.out {
