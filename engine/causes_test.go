@@ -114,7 +114,7 @@ func TestWhatKeepsAServerFromAnsweringIsToldApart(t *testing.T) {
 		"500":                         {answers(500, "out of memory"), "server answers 500: out of memory", "see the server's log"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := engine.Diagnose(t.Context(), engine.Options{Kind: engine.Ollama, URL: c.url(t), Wait: 2 * time.Second}, engine.SessionNeeds{})
+			d, err := engine.Diagnose(t.Context(), engine.Options{Kind: engine.Ollama, URL: c.url(t), Wait: 2 * time.Second}, engine.Patient{})
 			if err != nil {
 				t.Fatal(err)
 			}

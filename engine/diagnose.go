@@ -81,8 +81,8 @@ type Problem struct {
 	Remedy  string `json:"remedy"`
 }
 
-// SessionNeeds are what a diagnosis needs to know of a session; all fields may be zero.
-type SessionNeeds struct {
+// A Patient is the session for a diagnosis; all fields may be zero.
+type Patient struct {
 	Model  string // the session's model
 	Window int    // set by the user
 	Needed int    // tokens of the session
@@ -96,7 +96,7 @@ type SessionNeeds struct {
 
 // Diagnose checks everything, and tries each model once. It returns an error only if the
 // options are invalid or ctx ends: missing parts are problems in the diagnosis.
-func Diagnose(ctx context.Context, o Options, p SessionNeeds) (Diagnosis, error) {
+func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	c, o, err := o.ollamaClient()
 	if err != nil {
 		return Diagnosis{}, err
@@ -229,7 +229,7 @@ func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
 }
 
 // describeWindow describes the window of the session's model, and whether the session fits.
-func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p SessionNeeds) {
+func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patient) {
 	known := tokens.Known{User: p.Window}
 	if p.Model != "" && d.Server.Reachable {
 		switch k, err := s.sessionWindow(ctx, p); {
@@ -280,7 +280,7 @@ func raiseRemedy(k tokens.Known, window, needed int) string {
 
 // sessionWindow returns what is known about the window of the session's model. If it is
 // not set, a trial loads the model to find it.
-func (s *modelSearch) sessionWindow(ctx context.Context, p SessionNeeds) (tokens.Known, error) {
+func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Known, error) {
 	models, err := s.ollama.have(ctx)
 	if err != nil {
 		return tokens.Known{}, err

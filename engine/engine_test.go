@@ -164,7 +164,7 @@ func TestBuiltInAsksNobody(t *testing.T) {
 
 func TestDiagnosisOfBuiltInAsksNobody(t *testing.T) {
 	o := engine.Options{Kind: engine.BuiltIn, URL: silent(t), Wait: time.Hour}
-	d, err := engine.Diagnose(t.Context(), o, engine.SessionNeeds{Model: "llama3.2:3b"})
+	d, err := engine.Diagnose(t.Context(), o, engine.Patient{Model: "llama3.2:3b"})
 	if err != nil || len(d.Problems) > 0 || d.Server != (engine.ServerState{}) || d.Levels[1].Engine != engine.Lexical || d.Levels[2].Engine != engine.Extractive {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -177,7 +177,7 @@ func TestDiagnosisReportsWhatIsUsedAfterAFailedTrial(t *testing.T) {
 	p := fault.New(t, fake(t, nomic, llama).URL)
 	p.At("/api/embed", fault.Status(500))
 	p.At("/api/chat", fault.Garbage())
-	d, err := engine.Diagnose(t.Context(), engine.Options{URL: p.URL}, engine.SessionNeeds{})
+	d, err := engine.Diagnose(t.Context(), engine.Options{URL: p.URL}, engine.Patient{})
 	if err != nil || len(d.Levels) != 3 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -270,31 +270,31 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		url     func(*testing.T) string
 		options engine.Options
-		needs   engine.SessionNeeds
+		patient engine.Patient
 		what    string
 		remedy  string
 		serious bool
 	}{
-		"no server":              {nobody, engine.Options{}, engine.SessionNeeds{}, "no Ollama answers", "ollama serve", false},
-		"no server, asked for":   {nobody, engine.Options{Kind: engine.Ollama}, engine.SessionNeeds{}, "no Ollama answers", "ollama serve", true},
-		"no server for a name":   {nobody, engine.Options{Embedder: "nomic-embed-text"}, engine.SessionNeeds{}, "no Ollama answers", "ollama serve", true},
-		"models hang":            {hanging, engine.Options{Try: 100 * time.Millisecond}, engine.SessionNeeds{}, "nomic-embed-text fails: no answer within 100ms", "log", true},
-		"wrong port":             {other, engine.Options{}, engine.SessionNeeds{}, "is not Ollama", "--ollama-url", false},
-		"no models":              {with(), engine.Options{}, engine.SessionNeeds{}, "llama3.2:3b is not on the server", "ollama pull llama3.2:3b", false},
-		"cannot embed":           {with(llama), engine.Options{Embedder: "llama3.2:3b"}, engine.SessionNeeds{}, "does not embed", "name another model", true},
-		"session's model":        {with(nomic, llama), engine.Options{}, engine.SessionNeeds{Model: "qwen3:8b"}, "qwen3:8b is not on the server", "ollama pull qwen3:8b", true},
-		"num_ctx below session":  {with(nomic, llama), engine.Options{}, engine.SessionNeeds{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=32768", false},
-		"num_ctx below floor":    {with(nomic, llama), engine.Options{}, engine.SessionNeeds{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return tooLong }}, "cannot be made to fit the window of 4096", "num_ctx", true},
-		"window below session":   {with(nomic, llama), engine.Options{}, engine.SessionNeeds{Window: 8000, Reserve: 2000, Needed: 6000, Fits: func(int) error { return nil }}, "leaves 5000 for it", "window in compact.yaml", false},
-		"session above training": {with(nomic, small), engine.Options{}, engine.SessionNeeds{Model: "small", Needed: 20000, Fits: func(int) error { return tooLong }}, "window of 2048", "larger window: this one was trained for 2048", true},
-		"training below need":    {with(nomic, medium), engine.Options{}, engine.SessionNeeds{Model: "medium", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=16384 ", false},
-		"set below training":     {with(nomic, medium), engine.Options{}, engine.SessionNeeds{Model: "medium", Window: 8192, Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "to at most 16384", false},
-		"set above training":     {with(nomic, small), engine.Options{}, engine.SessionNeeds{Model: "small", Window: 32768}, "32768", "2048", true},
+		"no server":              {nobody, engine.Options{}, engine.Patient{}, "no Ollama answers", "ollama serve", false},
+		"no server, asked for":   {nobody, engine.Options{Kind: engine.Ollama}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
+		"no server for a name":   {nobody, engine.Options{Embedder: "nomic-embed-text"}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
+		"models hang":            {hanging, engine.Options{Try: 100 * time.Millisecond}, engine.Patient{}, "nomic-embed-text fails: no answer within 100ms", "log", true},
+		"wrong port":             {other, engine.Options{}, engine.Patient{}, "is not Ollama", "--ollama-url", false},
+		"no models":              {with(), engine.Options{}, engine.Patient{}, "llama3.2:3b is not on the server", "ollama pull llama3.2:3b", false},
+		"cannot embed":           {with(llama), engine.Options{Embedder: "llama3.2:3b"}, engine.Patient{}, "does not embed", "name another model", true},
+		"session's model":        {with(nomic, llama), engine.Options{}, engine.Patient{Model: "qwen3:8b"}, "qwen3:8b is not on the server", "ollama pull qwen3:8b", true},
+		"num_ctx below session":  {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=32768", false},
+		"num_ctx below floor":    {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return tooLong }}, "cannot be made to fit the window of 4096", "num_ctx", true},
+		"window below session":   {with(nomic, llama), engine.Options{}, engine.Patient{Window: 8000, Reserve: 2000, Needed: 6000, Fits: func(int) error { return nil }}, "leaves 5000 for it", "window in compact.yaml", false},
+		"session above training": {with(nomic, small), engine.Options{}, engine.Patient{Model: "small", Needed: 20000, Fits: func(int) error { return tooLong }}, "window of 2048", "larger window: this one was trained for 2048", true},
+		"training below need":    {with(nomic, medium), engine.Options{}, engine.Patient{Model: "medium", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=16384 ", false},
+		"set below training":     {with(nomic, medium), engine.Options{}, engine.Patient{Model: "medium", Window: 8192, Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "to at most 16384", false},
+		"set above training":     {with(nomic, small), engine.Options{}, engine.Patient{Model: "small", Window: 32768}, "32768", "2048", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := c.options
 			o.URL, o.Wait = c.url(t), 2*time.Second
-			d, err := engine.Diagnose(t.Context(), o, c.needs)
+			d, err := engine.Diagnose(t.Context(), o, c.patient)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -312,7 +312,7 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 }
 
 func TestDiagnosisOfAHealthyServerHasNoProblem(t *testing.T) {
-	d, err := engine.Diagnose(t.Context(), engine.Options{URL: fault.Fake(t).URL}, engine.SessionNeeds{Model: "llama3.2:3b"})
+	d, err := engine.Diagnose(t.Context(), engine.Options{URL: fault.Fake(t).URL}, engine.Patient{Model: "llama3.2:3b"})
 	if err != nil || len(d.Problems) > 0 {
 		t.Fatalf("%+v, %v", d.Problems, err)
 	}

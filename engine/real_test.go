@@ -40,7 +40,7 @@ func TestRealTrialLeavesTheServerAsItWas(t *testing.T) {
 		t.Helper()
 		d, err := engine.Diagnose(t.Context(), engine.Options{
 			URL: ollamatest.URL(t), Embedder: ollamatest.TinyEmbedder, Summarizer: ollamatest.Tiny, Threads: ollamatest.Threads, Wait: far, Try: far,
-		}, engine.SessionNeeds{Model: ollamatest.Tiny})
+		}, engine.Patient{Model: ollamatest.Tiny})
 		if err != nil || d.Summary == nil || d.Summary.Error != "" || d.Embed == nil || d.Embed.Error != "" {
 			t.Fatalf("%+v, %v", d, err)
 		}

@@ -63,7 +63,7 @@ func recorded(t *testing.T, upstream string) (address string, requests func() []
 func TestATrialLeavesTheServerAsItWas(t *testing.T) {
 	s := fake(t, nomic, llama, fault.Model{Name: "talk:latest", Capabilities: []string{fault.Completion}, Window: 131072})
 	address, requests := recorded(t, s.URL)
-	diagnose := func(o engine.Options, p engine.SessionNeeds) engine.Diagnosis {
+	diagnose := func(o engine.Options, p engine.Patient) engine.Diagnosis {
 		t.Helper()
 		o.URL = address
 		d, err := engine.Diagnose(t.Context(), o, p)
@@ -72,7 +72,7 @@ func TestATrialLeavesTheServerAsItWas(t *testing.T) {
 		}
 		return d
 	}
-	d := diagnose(engine.Options{}, engine.SessionNeeds{Model: "talk"})
+	d := diagnose(engine.Options{}, engine.Patient{Model: "talk"})
 	if len(requests()) != 5 {
 		t.Fatalf("asked %+v", requests())
 	}
@@ -87,7 +87,7 @@ func TestATrialLeavesTheServerAsItWas(t *testing.T) {
 
 	s = fake(t, nomic, llama)
 	address, requests = recorded(t, s.URL)
-	diagnose(engine.Options{Summarizer: "llama3.2:3b", SummaryWindow: 16_384}, engine.SessionNeeds{})
+	diagnose(engine.Options{Summarizer: "llama3.2:3b", SummaryWindow: 16_384}, engine.Patient{})
 	if all := requests(); all[len(all)-2].Options.NumCtx != 16_384 {
 		t.Errorf("the window that the user set is not tried: %+v", all)
 	}
@@ -96,7 +96,7 @@ func TestATrialLeavesTheServerAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diagnose(engine.Options{}, engine.SessionNeeds{Model: "llama3.2:3b"})
+	diagnose(engine.Options{}, engine.Patient{Model: "llama3.2:3b"})
 	for _, q := range requests()[seen:] {
 		window, _, _ := c.Loaded(t.Context(), q.Model)
 		if q.KeepAlive != "" || q.Options.NumCtx != window {
@@ -109,7 +109,7 @@ func TestEachThingIsAskedOnce(t *testing.T) {
 	for name, look := range map[string]func(o engine.Options) error{
 		"open": func(o engine.Options) error { _, err := engine.Open(t.Context(), o); return err },
 		"diagnose": func(o engine.Options) error {
-			_, err := engine.Diagnose(t.Context(), o, engine.SessionNeeds{Model: "llama3.2:3b", Window: 4096})
+			_, err := engine.Diagnose(t.Context(), o, engine.Patient{Model: "llama3.2:3b", Window: 4096})
 			return err
 		},
 	} {
@@ -155,7 +155,7 @@ func TestAllTrialsTogetherAreBounded(t *testing.T) {
 	}
 	const try = 200 * time.Millisecond
 	var tried []string
-	d, err := engine.Diagnose(t.Context(), engine.Options{URL: hang.URL, Try: try, Trying: func(model string) { tried = append(tried, model) }}, engine.SessionNeeds{Model: "llama3.2:3b"})
+	d, err := engine.Diagnose(t.Context(), engine.Options{URL: hang.URL, Try: try, Trying: func(model string) { tried = append(tried, model) }}, engine.Patient{Model: "llama3.2:3b"})
 	if err != nil || len(tried) != 3 {
 		t.Fatalf("tried %v, %v", tried, err)
 	}

@@ -63,12 +63,12 @@ func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
 	if err := o.settings.loadSettings(cmd, map[string]string{"preset": string(tiercompact.Steady)}); err != nil {
 		return err
 	}
-	needs, err := o.sessionNeeds(cmd, args)
+	patient, err := o.patientSession(cmd, args)
 	if err != nil {
 		return err
 	}
 	c := o.settings.Config
-	c.Model = needs.Model
+	c.Model = patient.Model
 	options, err := c.EngineOptions()
 	if err != nil {
 		return settingsError(err)
@@ -83,11 +83,11 @@ func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
 		p.showLine(true, fmt.Sprintf("trying %s, for at most %s ...", model, within))
 	}
 	if o.pull {
-		if err := o.pullMissing(cmd, options, needs.Model); err != nil {
+		if err := o.pullMissing(cmd, options, patient.Model); err != nil {
 			return err
 		}
 	}
-	d, err := engine.Diagnose(cmd.Context(), options, needs)
+	d, err := engine.Diagnose(cmd.Context(), options, patient)
 	p.showLine(false, "")
 	if err != nil {
 		return err
@@ -145,10 +145,10 @@ func severityExit(d engine.Diagnosis) int {
 	return n
 }
 
-// sessionNeeds returns the session of the diagnosis.
-func (o *doctorOptions) sessionNeeds(cmd *cobra.Command, args []string) (engine.SessionNeeds, error) {
+// patientSession returns the session of the diagnosis.
+func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engine.Patient, error) {
 	cfg := o.settings.Config.Compaction()
-	p := engine.SessionNeeds{Model: cfg.Model, Window: cfg.Window, HardCapBuffer: cfg.Policy.HardCapBuffer, Reserve: cfg.Policy.Reserve}
+	p := engine.Patient{Model: cfg.Model, Window: cfg.Window, HardCapBuffer: cfg.Policy.HardCapBuffer, Reserve: cfg.Policy.Reserve}
 	if len(args) == 0 {
 		return p, nil
 	}
