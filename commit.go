@@ -226,7 +226,7 @@ func (s *Session) swapIn(o *outcome) error {
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.WithoutAnchor(), 0
 	s.summary = r.summaryNumber - 1
-	d := s.cfg.newDone(number, r.before.messages, r.t.messages, r.removed)
+	d := s.cfg.newUndoableRound(number, r.before.messages, r.t.messages, r.removed)
 	d.made = true
 	s.rounds = append(s.rounds, d)
 	clear(s.wait)
@@ -260,4 +260,102 @@ func (r *round) roundEdits() edit.Round {
 		out.Steps = append(out.Steps, st.edits)
 	}
 	return out
+}
+
+// An undoableRound is a round that can be undone. It holds the removed messages; after forgetOldRounds, only
+// those that the archive has redacted.
+type undoableRound struct {
+	step     int
+	after    int     // number of messages it left
+	from     []int32 // for each message before it its index in the result, or -1-i for out[i]; nil after forgetOldRounds
+	out      []removedMessage
+	alone    bool            // the archive does not have its step
+	made     bool            // in this process
+	recorded bool            // the recorder knows the round, and can revert it
+	removed  []archive.Entry // in their original form, if the archive has them redacted
+}
+
+// A removedMessage is a message that a round removed.
+type removedMessage struct {
+	at      int // index before the round; -1 if the round wrote it
+	message chat.Message
+}
+
+// newUndoableRound returns the round that turned before into after. removed has the messages of
+// its recall ids.
+func (cfg *settings) newUndoableRound(step int, before, after chat.Transcript, removed []archive.Entry) undoableRound {
+	d := undoableRound{step: step, after: len(after), from: make([]int32, len(before)), recorded: true}
+	if cfg.redacts() {
+		d.removed = removed
+	}
+	places := make(map[string]int, len(after))
+	for i, m := range after {
+		places[m.ID] = i
+	}
+	for i, m := range before {
+		if k, stands := places[m.ID]; stands && sameMessage(after[k], m) {
+			d.from[i] = int32(k)
+			continue
+		}
+		d.out = append(d.out, removedMessage{i, m})
+		d.from[i] = int32(-len(d.out))
+	}
+	return d
+}
+
+// sameMessage reports whether a and b are the same message apart from protection, which may be
+// added later.
+func sameMessage(a, b chat.Message) bool {
+	return edit.Same(a, b) && a.Recall == b.Recall && a.Machine == b.Machine && a.Changed == b.Changed && a.Source == b.Source && a.Index == b.Index
+}
+
+// redacts reports whether the archive has changed texts.
+func (cfg *settings) redacts() bool { return cfg.outside && cfg.known != nil }
+
+// forgetOldRounds frees the removed messages of all but the newest rounds, except those
+// with secrets: the archive has the others. Its caller has made the session busy, or
+// has exclusive access.
+func (s *Session) forgetOldRounds() {
+	s.mu.Lock()
+	old := slices.Clone(s.rounds[:max(0, len(s.rounds)-keptRounds)])
+	s.mu.Unlock()
+	for i := len(old) - 1; i >= 0 && (old[i].from != nil || old[i].alone); i-- {
+		if old[i].alone {
+			continue
+		}
+		secret := old[i].secrets(&s.cfg)
+		s.mu.Lock()
+		s.rounds[i].out, s.rounds[i].from, s.rounds[i].removed = secret, nil, nil
+		s.mu.Unlock()
+	}
+}
+
+// secrets returns the removed messages that the archive has in another form.
+func (d *undoableRound) secrets(cfg *settings) (secret []removedMessage) {
+	if !cfg.redacts() {
+		return nil
+	}
+	seen := make(map[string]bool)
+	add := func(at int, m chat.Message) {
+		changes := true // if the redactor fails, all text may be secret
+		cfg.faults.Add(guard.Recovered(func() error {
+			_, changes = archive.Clean(chat.Transcript{m}, cfg.redact)
+			return nil
+		}))
+		if changes {
+			secret = append(secret, removedMessage{at, m})
+		}
+		seen[m.ID+"\x00"+string(m.State)] = true
+	}
+	for _, t := range d.out {
+		add(t.at, t.message)
+	}
+	for _, e := range d.removed {
+		for _, m := range e.Messages {
+			if !seen[m.ID+"\x00"+string(m.State)] {
+				add(-1, m)
+			}
+		}
+	}
+	return secret
 }

@@ -56,7 +56,7 @@ type Until string
 // The end points of hard.
 const (
 	Half      Until = "half" // half: floor(n/2) of the n old messages stay
-	UntilSoft Until = "soft" // half, then more, lowest first, until usage is below the soft threshold
+	UntilSoft Until = "soft" // as half; then further messages go, the least relevant first, until usage is below the soft threshold
 )
 
 // A Size is a number of tokens, or a default that follows from the window. The zero
@@ -137,7 +137,7 @@ const defaultTriggerPct = 0.85
 // A PolicyConfig sets the budget, the messages that a preflight keeps, and those that no level changes.
 type PolicyConfig struct {
 	TriggerPct       float64 // usage from which a preflight compacts; 0: always. Steady begins at 0.95 of the budget, unless this is set
-	HardCapBuffer    Size    // budget = Window - HardCapBuffer - Reserve; by the window: 1,500, at most an eighth
+	HardCapBuffer    Size    // budget = Window - HardCapBuffer - Reserve; its zero value: 1,500, at most an eighth of Window
 	Reserve          int     // tokens kept for the answer
 	KeepRecentTurns  int     // turns that a preflight or manual compaction keeps
 	KeepToolIOPairs  int     // pairs of tool calls and results that it keeps

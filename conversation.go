@@ -10,13 +10,14 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/internal/usedids"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // newestKept is how many messages soft does not change, so that older ones can go
 // stale.
 const newestKept = 3
 
-// An entry is a message with its computed values.
+// A measuredMessage is a message with its computed values.
 type measuredMessage struct {
 	message chat.Message
 	size    int
@@ -253,3 +254,19 @@ func (s *Session) currentUsage() Usage {
 
 // promptTokens returns the tokens of the conversation by the server's count, estimated.
 func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
+
+// levelView returns the view of c for levels.
+func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
+	return levels.View{
+		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
+		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(), NoRecall: cfg.NoRecall,
+	}
+}
+
+// serverRatio returns the server's tokens for each token counted here. Its caller holds
+// the lock.
+func (s *Session) serverRatio() float64 {
+	const many = 1 << 20
+	return float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many
+}

@@ -87,7 +87,7 @@ const maxOriginals = 32
 
 // originalView returns a function for the view of the conversation before the newest
 // of rounds, nil if the round does not plan from it.
-func (r *round) originalView(rounds []done) func() levels.View {
+func (r *round) originalView(rounds []undoableRound) func() levels.View {
 	if !r.refillsFiles() || len(rounds) == 0 {
 		return nil
 	}
@@ -122,22 +122,6 @@ func (r *round) fitsBudget() bool   { return r.t.totalTokens() <= r.localLimit()
 // belowSoft reports whether usage is below the soft threshold.
 func (r *round) belowSoft() bool {
 	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Lowest()
-}
-
-// levelView returns the view of c for levels.
-func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
-	return levels.View{
-		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
-		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(), NoRecall: cfg.NoRecall,
-	}
-}
-
-// serverRatio returns the server's tokens for each token counted here. Its caller holds
-// the lock.
-func (s *Session) serverRatio() float64 {
-	const many = 1 << 20
-	return float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many
 }
 
 // newRound returns a round for a decision, on a copy of the settings.

@@ -37,7 +37,7 @@ func (s *Session) Record(f Recorder) error {
 	writing := &guard.Guard{Name: "Recorder", Within: s.cfg.Deadlines.Archive}
 	if !s.resumed && len(s.t.messages) > 0 {
 		all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
-		if err := written(writing, func() error { return f.Load(all) }); err != nil {
+		if err := guardedWrite(writing, func() error { return f.Load(all) }); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
 		s.markUnrecorded() // f lacks the rounds so far
@@ -46,17 +46,17 @@ func (s *Session) Record(f Recorder) error {
 	return nil
 }
 
-// written runs a write of the recorder.
-func written(g *guard.Guard, write func() error) error {
+// guardedWrite runs a write of the recorder.
+func guardedWrite(g *guard.Guard, write func() error) error {
 	_, err := guard.Call(context.Background(), g, func(context.Context) (struct{}, error) { return struct{}{}, write() })
 	return err
 }
 
-// tell runs a write of the recorder. If its outcome is unknown, all messages are
+// callRecorder runs a write of the recorder. If its outcome is unknown, all messages are
 // written again before anything else.
-func (s *Session) tell(write func(Recorder) error) error {
+func (s *Session) callRecorder(write func(Recorder) error) error {
 	f := s.recorder
-	err := written(s.writing, func() error { return write(f) })
+	err := guardedWrite(s.writing, func() error { return write(f) })
 	if err == nil {
 		return nil
 	}
@@ -66,14 +66,14 @@ func (s *Session) tell(write func(Recorder) error) error {
 	return fmt.Errorf("record session: %w", err)
 }
 
-// tellAnew gives the recorder the present conversation, if it is unknown what the
+// recordAgain gives the recorder the present conversation, if it is unknown what the
 // recorder has. Its caller holds the lock.
-func (s *Session) tellAnew() (told bool, err error) {
+func (s *Session) recordAgain() (again bool, err error) {
 	if s.recorder == nil || !s.unsure {
 		return false, nil
 	}
 	all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
-	err = s.tell(func(f Recorder) error {
+	err = s.callRecorder(func(f Recorder) error {
 		if err := f.Cut(0); err != nil {
 			return err
 		}
@@ -105,16 +105,16 @@ func (s *Session) writeRecord(write func(Recorder) error) error {
 	if err := s.recordMissed(); err != nil {
 		return err
 	}
-	return s.tell(write)
+	return s.callRecorder(write)
 }
 
 // recordMissed writes the missed records. Its caller holds the lock.
 func (s *Session) recordMissed() error {
-	if _, err := s.tellAnew(); err != nil {
+	if _, err := s.recordAgain(); err != nil {
 		return err
 	}
 	for len(s.missed) > 0 {
-		if err := s.tell(s.missed[0]); err != nil {
+		if err := s.callRecorder(s.missed[0]); err != nil {
 			return err
 		}
 		s.missed = s.missed[1:]
@@ -130,7 +130,7 @@ func (s *Session) noteRestorations() {
 		return
 	}
 	var all []archive.Restoration
-	if written(s.writing, func() error { all = f.Restorations(); return nil }) == nil {
+	if guardedWrite(s.writing, func() error { all = f.Restorations(); return nil }) == nil {
 		s.restored = append(s.restored, all...)
 	}
 }
@@ -155,7 +155,7 @@ func (s *Session) writeMissed() error {
 // recordDone is record for a change that was made already: if it fails, it is written
 // before anything else.
 func (s *Session) recordDone(write func(Recorder) error) error {
-	if told, err := s.tellAnew(); told || err != nil {
+	if again, err := s.recordAgain(); again || err != nil {
 		return err // the rewrite of all messages includes the change
 	}
 	err := s.writeRecord(write)
@@ -198,7 +198,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	s.summary = s.t.summaryNumber()
 	s.restoreWork(st)
 	s.restoreWaits(st)
-	if s.rounds, err = s.standing(st); err != nil {
+	if s.rounds, err = s.undoableRounds(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
 	s.reserveUsed(ctx, st, infos)
@@ -220,12 +220,12 @@ func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []arc
 	for _, id := range st.IDs {
 		s.t.ids.Add(id)
 	}
-	told := make(map[int]bool, len(st.Steps))
+	listed := make(map[int]bool, len(st.Steps))
 	for _, n := range st.Steps {
-		told[n] = true
+		listed[n] = true
 	}
 	for _, info := range infos {
-		if told[info.Number] || info.Undoes > 0 || info.Damaged != nil {
+		if listed[info.Number] || info.Undoes > 0 || info.Damaged != nil {
 			continue
 		}
 		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // otherwise its ids cannot be read
@@ -245,22 +245,22 @@ func (s *Session) restoreWaits(st archive.State) {
 	}
 }
 
-// standing returns the rounds of st that can be undone, oldest first. The conversation
+// undoableRounds returns the rounds of st that can be undone, oldest first. The conversation
 // before each follows from its inverse, newest first.
-func (s *Session) standing(st archive.State) ([]done, error) {
-	rounds := make([]done, len(st.Rounds))
+func (s *Session) undoableRounds(st archive.State) ([]undoableRound, error) {
+	rounds := make([]undoableRound, len(st.Rounds))
 	t := st.Messages
 	for i := len(st.Rounds) - 1; i >= 0; i-- {
 		r := st.Rounds[i]
 		back := edit.Round{Seen: len(t), Sum: edit.Sum(t), Steps: r.Inverse}
 		before, made := edit.Replay(t, []edit.Round{back})
 		if len(made) == 0 || len(before) < r.Edits.Seen {
-			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
+			return nil, fmt.Errorf("round %d cannot be undone", r.Number)
 		}
 		after := r.Edits.Seen + len(t) - len(before)
 		s.t.reserveIDs(before)
 		s.learnSecrets(before)
-		rounds[i] = s.cfg.newDone(r.Number, before[:r.Edits.Seen], t[:after], nil)
+		rounds[i] = s.cfg.newUndoableRound(r.Number, before[:r.Edits.Seen], t[:after], nil)
 		t = before
 	}
 	return rounds, nil

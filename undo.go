@@ -10,7 +10,6 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -43,7 +42,7 @@ func (s *Session) undoRound(ctx context.Context) (Report, error) {
 		Session: s.id, Number: s.steps + 1, Before: now.messages, Reason: "undo", Undoes: undoes, Time: s.cfg.Now(),
 	}
 	s.mu.Unlock()
-	before, err := s.cfg.takeBack(ctx, s.id, &last, now.messages[:last.after])
+	before, err := s.cfg.revertRound(ctx, s.id, &last, now.messages[:last.after])
 	if err != nil {
 		return report, err
 	}
@@ -61,7 +60,7 @@ func (s *Session) undoRound(ctx context.Context) (Report, error) {
 // restorePrevious puts before, the conversation before the newest round, in place of
 // the round's result, and fills the report. Its caller holds the lock.
 func (s *Session) restorePrevious(before chat.Transcript, at time.Time, report *Report) error {
-	if _, err := s.tellAnew(); err != nil {
+	if _, err := s.recordAgain(); err != nil {
 		return err
 	}
 	last := s.rounds[len(s.rounds)-1]
@@ -194,59 +193,9 @@ func messageIndex(t chat.Transcript, id string) int {
 // keptRounds is the number of rounds that can be reverted without the archive.
 const keptRounds = 4
 
-// done is a round that can be undone. It holds the removed messages; after letGoOldRounds, only
-// those that the archive has redacted.
-type done struct {
-	step     int
-	after    int     // number of messages it left
-	from     []int32 // for each message before it its index in the result, or -1-i for out[i]; nil after letGoOldRounds
-	out      []taken
-	alone    bool            // the archive does not have its step
-	made     bool            // in this process
-	recorded bool            // the recorder knows the round, and can revert it
-	removed  []archive.Entry // in their original form, if the archive has them redacted
-}
-
-// taken is a message that a round removed.
-type taken struct {
-	at      int // index before the round; -1 if the round wrote it
-	message chat.Message
-}
-
-// newDone returns the round that turned before into after. removed has the messages of
-// its recall ids.
-func (cfg *settings) newDone(step int, before, after chat.Transcript, removed []archive.Entry) done {
-	d := done{step: step, after: len(after), from: make([]int32, len(before)), recorded: true}
-	if cfg.redacts() {
-		d.removed = removed
-	}
-	places := make(map[string]int, len(after))
-	for i, m := range after {
-		places[m.ID] = i
-	}
-	for i, m := range before {
-		if k, stands := places[m.ID]; stands && same(after[k], m) {
-			d.from[i] = int32(k)
-			continue
-		}
-		d.out = append(d.out, taken{i, m})
-		d.from[i] = int32(-len(d.out))
-	}
-	return d
-}
-
-// same reports whether a and b are the same message apart from protection, which may be
-// added later.
-func same(a, b chat.Message) bool {
-	return edit.Same(a, b) && a.Recall == b.Recall && a.Machine == b.Machine && a.Changed == b.Changed && a.Source == b.Source && a.Index == b.Index
-}
-
-// redacts reports whether the archive has changed texts.
-func (cfg *settings) redacts() bool { return cfg.outside && cfg.known != nil }
-
-// takeBack returns the conversation before a round, of which now is the result. A round
-// after letGoOldRounds is read from the archive.
-func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now chat.Transcript) (before chat.Transcript, err error) {
+// revertRound returns the conversation before a round, of which now is the result. A round
+// after forgetOldRounds is read from the archive.
+func (cfg *settings) revertRound(ctx context.Context, session string, d *undoableRound, now chat.Transcript) (before chat.Transcript, err error) {
 	if d.from != nil {
 		before = make(chat.Transcript, len(d.from))
 		for i, k := range d.from {
@@ -260,11 +209,11 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 	}
 	step, err := cfg.Archive.Get(ctx, session, d.step)
 	if err != nil {
-		return nil, fmt.Errorf("take back round %d, which is only in the archive: %w", d.step, err)
+		return nil, fmt.Errorf("undo round %d, which is only in the archive: %w", d.step, err)
 	}
 	before, _, err = archive.TakeBack(step, now)
 	if err != nil {
-		return nil, fmt.Errorf("take back round %d, which is only in the archive: %w", d.step, err)
+		return nil, fmt.Errorf("undo round %d, which is only in the archive: %w", d.step, err)
 	}
 	before = slices.Clone(before)
 	for _, t := range d.out {
@@ -278,14 +227,14 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 // originals returns the conversation before the newest of rounds, without the archive:
 // what earlier rounds removed is in its place. It goes back at most keptRounds rounds,
 // and no further than to so many bytes of text. now is the present conversation.
-func (cfg *settings) originals(rounds []done, now chat.Transcript, limit int) chat.Transcript {
+func (cfg *settings) originals(rounds []undoableRound, now chat.Transcript, limit int) chat.Transcript {
 	t := now
 	for k := len(rounds) - 1; k >= max(0, len(rounds)-keptRounds); k-- {
 		d := &rounds[k]
 		if d.from == nil || d.after > len(t) {
 			break
 		}
-		before, err := cfg.takeBack(context.Background(), "", d, t[:d.after])
+		before, err := cfg.revertRound(context.Background(), "", d, t[:d.after])
 		if err != nil || textBytes(before) > limit {
 			break
 		}
@@ -303,61 +252,13 @@ func textBytes(t chat.Transcript) (sum int) {
 	return sum
 }
 
-// forgetOldRounds frees the removed messages of all but the newest rounds, except those
-// with secrets: the archive has the others. Its caller has made the session busy, or
-// has exclusive access.
-func (s *Session) forgetOldRounds() {
-	s.mu.Lock()
-	old := slices.Clone(s.rounds[:max(0, len(s.rounds)-keptRounds)])
-	s.mu.Unlock()
-	for i := len(old) - 1; i >= 0 && (old[i].from != nil || old[i].alone); i-- {
-		if old[i].alone {
-			continue
-		}
-		secret := old[i].secrets(&s.cfg)
-		s.mu.Lock()
-		s.rounds[i].out, s.rounds[i].from, s.rounds[i].removed = secret, nil, nil
-		s.mu.Unlock()
-	}
-}
-
-// secrets returns the removed messages that the archive has in another form.
-func (d *done) secrets(cfg *settings) (secret []taken) {
-	if !cfg.redacts() {
-		return nil
-	}
-	told := make(map[string]bool)
-	add := func(at int, m chat.Message) {
-		changes := true // if the redactor fails, all text may be secret
-		cfg.faults.Add(guard.Recovered(func() error {
-			_, changes = archive.Clean(chat.Transcript{m}, cfg.redact)
-			return nil
-		}))
-		if changes {
-			secret = append(secret, taken{at, m})
-		}
-		told[m.ID+"\x00"+string(m.State)] = true
-	}
-	for _, t := range d.out {
-		add(t.at, t.message)
-	}
-	for _, e := range d.removed {
-		for _, m := range e.Messages {
-			if !told[m.ID+"\x00"+string(m.State)] {
-				add(-1, m)
-			}
-		}
-	}
-	return secret
-}
-
 // firstRoundAfter returns the index of the first of rounds after the message with an id
 // was added: it may have removed the message, and later ones have not seen it. now is
 // the conversation. If there is none, it returns the number of rounds.
-func (cfg *settings) firstRoundAfter(ctx context.Context, session string, rounds []done, now chat.Transcript, id string) (int, error) {
+func (cfg *settings) firstRoundAfter(ctx context.Context, session string, rounds []undoableRound, now chat.Transcript, id string) (int, error) {
 	first := len(rounds)
 	for i := len(rounds) - 1; i >= 0; i-- {
-		before, err := cfg.takeBack(ctx, session, &rounds[i], now[:rounds[i].after])
+		before, err := cfg.revertRound(ctx, session, &rounds[i], now[:rounds[i].after])
 		if err != nil {
 			return 0, err
 		}

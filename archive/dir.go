@@ -208,7 +208,7 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	}
 	// A new one would hide the files of the old one, and have no lock.
 	if err := d.storeReader().checkFormat(context.Background()); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the archive folder %s is gone; bring it back, or open the archive again: %w", d.root, err)
+		return "", fmt.Errorf("the archive folder %s is gone; restore it, or open the archive again: %w", d.root, err)
 	}
 	if err := os.Mkdir(folder, private); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err

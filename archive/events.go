@@ -174,7 +174,7 @@ func (o *Objects) Close() error {
 		}
 	}
 	if more > 0 {
-		failed = fmt.Errorf("%w; and so it is with %d more sessions", failed, more)
+		failed = fmt.Errorf("%w; the same applies to %d more sessions", failed, more)
 	}
 	if n := o.Dropped(); n > 0 {
 		failed = errors.Join(failed, fmt.Errorf("%d events were dropped: too many came between two steps", n))

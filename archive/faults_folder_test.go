@@ -20,7 +20,7 @@ func TestVanishedFolder(t *testing.T) {
 	must(t, os.Rename(root, away))
 	for n := range 2 {
 		err := d.Put(t.Context(), smallStep(n+2))
-		if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), root+" is gone; bring it back") {
+		if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), root+" is gone; restore it") {
 			t.Errorf("Put: %v", err)
 		}
 		if err := d.Event(t.Context(), "s", []byte("{}")); !errors.Is(err, os.ErrNotExist) {

@@ -207,7 +207,7 @@ func (o *Objects) createArchive(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("this server overwrites what is there although it is asked not to (If-None-Match: *); take one that knows conditional writes")
+	return errors.New("this server overwrites existing objects in spite of If-None-Match: *; use one that supports conditional writes")
 }
 
 // claimKey puts an object if none exists.

@@ -47,8 +47,8 @@ const (
 
 const (
 	frameMark = "~~ "
-	// frameLineMost is the maximum length of the line of a frame.
-	frameLineMost = 160
+	// maxFrameLine is the maximum length of the line of a frame.
+	maxFrameLine = 160
 )
 
 func (f frame) start() string {
@@ -186,7 +186,7 @@ func (p *packFile) scan() error {
 
 // frameAt returns the frame whose line begins at an offset, and the line.
 func (p *packFile) frameAt(at int64) (f frame, line string, err error) {
-	b := make([]byte, min(frameLineMost, p.size-at))
+	b := make([]byte, min(maxFrameLine, p.size-at))
 	if _, err := p.f.ReadAt(b, at); err != nil && err != io.EOF {
 		return f, "", err
 	}

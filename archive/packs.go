@@ -46,8 +46,8 @@ type cachedBlock struct {
 	err   error
 }
 
-// cachedMost is the number of blocks that are cached while steps are read.
-const cachedMost = 64
+// maxCachedBlocks is the number of blocks that are cached while steps are read.
+const maxCachedBlocks = 64
 
 // packs opens the packs of a session. They must be closed. If another process
 // merges steps meanwhile, the names are listed again.
@@ -298,7 +298,7 @@ func (v *packs) block(p itemPlace) (map[int][]byte, error) {
 		err = decodeBlock(text, v.session, func(n int, line []byte) { c.lines[n] = line })
 	}
 	c.err = err
-	if len(v.cache) >= cachedMost {
+	if len(v.cache) >= maxCachedBlocks {
 		v.cache = v.cache[1:]
 	}
 	v.cache = append(v.cache, c)

@@ -194,7 +194,7 @@ func spareReferred(ctx context.Context, store Store, infos, due []StepInfo) (fre
 	needed, err := references(ctx, store, infos)
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
 		for _, info := range due {
-			spared = append(spared, Spared{info, fmt.Sprintf("what refers to it is not known: %v", err)})
+			spared = append(spared, Spared{info, fmt.Sprintf("it is not known what refers to it: %v", err)})
 		}
 		return nil, spared, nil
 	}
@@ -208,7 +208,7 @@ func spareReferred(ctx context.Context, store Store, infos, due []StepInfo) (fre
 	for _, info := range due { // by number: a round comes before its undo
 		why := needed[info.Number]
 		if info.Undoes > 0 && stays[info.Undoes] {
-			why = fmt.Sprintf("it takes back step %d, which stays", info.Undoes)
+			why = fmt.Sprintf("it undoes step %d, which stays", info.Undoes)
 		}
 		damaged := info.Damaged
 		if damaged == nil && why == "" {

@@ -61,7 +61,7 @@ func TestPruneKeepsWhatIsReferredTo(t *testing.T) {
 		{name: "the newest of an id is enough", steps: []Step{refer(1, nil, "a"), refer(2, nil, "a"), refer(3, []string{"a"}, "c")}, o: PruneOptions{Keep: 1}, gone: []int{1}, says: "its entry a"},
 		{name: "by force", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b")}, o: PruneOptions{Keep: 1, Force: true}, gone: []int{1}},
 		{name: "an undo brings ids back", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b"), undo(3, 2, "b")}, o: PruneOptions{Keep: 1}, says: "its entry a"},
-		{name: "an undo stays with what it undoes", steps: []Step{refer(1, nil, "a"), undo(2, 1, "a"), refer(3, []string{"a"}, "c")}, o: PruneOptions{Keep: 1}, says: "it takes back step 1"},
+		{name: "an undo stays with what it undoes", steps: []Step{refer(1, nil, "a"), undo(2, 1, "a"), refer(3, []string{"a"}, "c")}, o: PruneOptions{Keep: 1}, says: "it undoes step 1"},
 		{name: "an undo goes with what it undoes", steps: []Step{refer(1, nil, "a"), undo(2, 1), refer(3, nil, "c")}, o: PruneOptions{Keep: 1}, gone: []int{1, 2}},
 		{name: "what was undone is not there", steps: []Step{refer(1, nil, "a"), undo(3, 2)}, o: PruneOptions{Keep: 1}, says: "not known"},
 	} {

@@ -77,7 +77,7 @@ func (l storeReader) prunedWith(ctx context.Context, session string, numbers []i
 		return nil, err
 	}
 	if unreadable(err) {
-		return nil, fmt.Errorf("%w; remove the file, and the steps that it named count as lost", err)
+		return nil, fmt.Errorf("%w; remove the file; the steps that it named then count as lost", err)
 	}
 	ids := slices.Concat(p.Released, released)
 	slices.Sort(ids)

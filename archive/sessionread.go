@@ -88,7 +88,7 @@ func decodeSession(text io.Reader, marks []mark) (State, *reader, error) {
 // fail returns err for the line after those that were read.
 func (r *reader) fail(err error) error {
 	if errors.Is(err, ErrDamaged) {
-		err = fmt.Errorf("%w; --lenient leaves such records out, and takes what they held from the archive where that has it", err)
+		err = fmt.Errorf("%w; --lenient skips such records, and takes their content from the archive if it is there", err)
 	}
 	return &RecordError{r.lines + 1, err}
 }
@@ -103,7 +103,7 @@ func (r *reader) line(line []byte, last bool) error {
 	case err != nil:
 		return err
 	case (r.at.number == 0) != (x.Meta != nil):
-		return fmt.Errorf("%w: the session's record is the first, and no other", ErrDamaged)
+		return fmt.Errorf("%w: only the first record may be the session's", ErrDamaged)
 	}
 	at, err := r.at.follow(x)
 	if err != nil {
@@ -243,7 +243,7 @@ func (l *recordList) decode(piece []byte, n int) (record, error) {
 	case errors.Is(err, ErrVersion):
 		l.newer = err
 	case err == nil && x.V == 1 && l.checked:
-		err = fmt.Errorf("%w: it has no checksum, and the records before it have", ErrDamaged)
+		err = fmt.Errorf("%w: it has no checksum, but the records before it have one", ErrDamaged)
 	case err == nil && x.V == 1:
 		x.Number = n
 	case err == nil:
@@ -312,7 +312,7 @@ func (l *recordList) numberDamages(marks []mark) {
 // copy is unknown.
 func (l *recordList) compare(m mark) {
 	if _, sum := l.sumOf(1); sum != "" && sum != m.First {
-		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged), Lost: true})
+		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file has replaced the one that was written here", ErrDamaged), Lost: true})
 		return
 	}
 	if line, sum := l.sumOf(m.Number); sum != "" && sum != m.Sum {

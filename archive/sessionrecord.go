@@ -143,7 +143,7 @@ func decodeRecord(line []byte) (x record, err error) {
 	case x.V == 1:
 		x.Number, x.After, x.sum = 0, "", recordHash(line)
 	case x.sum == "":
-		return x, fmt.Errorf("%w: it does not begin as a record does", ErrDamaged)
+		return x, fmt.Errorf("%w: it does not begin like a record", ErrDamaged)
 	}
 	return x, nil
 }
@@ -166,13 +166,13 @@ func (at position) follow(x record) (position, error) {
 	next := position{at.number + 1, x.sum, x.V > 1}
 	switch {
 	case x.V == 1 && at.checked:
-		return at, fmt.Errorf("%w: it has no checksum, and the records before it have", ErrDamaged)
+		return at, fmt.Errorf("%w: it has no checksum, but the records before it have one", ErrDamaged)
 	case x.V == 1:
 		return next, nil
 	case x.Number != next.number:
 		return at, fmt.Errorf("%w: it is record %d, and record %d is expected: one was removed, doubled or moved", ErrDamaged, x.Number, next.number)
 	case x.After != at.sum:
-		return at, fmt.Errorf("%w: record %d does not follow the one before it: one of both is from another file", ErrDamaged, x.Number)
+		return at, fmt.Errorf("%w: record %d does not follow the one before it: one of the two is from another file", ErrDamaged, x.Number)
 	}
 	return next, nil
 }
@@ -272,7 +272,7 @@ func checkMarks(marks []mark, at position) error {
 	for _, m := range marks {
 		switch {
 		case at.number == 1 && at.sum != m.First:
-			return fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged)
+			return fmt.Errorf("%w: another session file has replaced the one that was written here", ErrDamaged)
 		case at.number > 0 && at.number == m.Number && at.sum != m.Sum:
 			return fmt.Errorf("%w: record %d is not the one that was written here: the file is another copy", ErrDamaged, at.number)
 		}

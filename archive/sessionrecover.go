@@ -196,7 +196,7 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 	return r.state, r.Recovery, err
 }
 
-var errForeign = fmt.Errorf("%w: it does not follow the record before it: one of both is from another file", ErrDamaged)
+var errForeign = fmt.Errorf("%w: it does not follow the record before it: one of the two is from another file", ErrDamaged)
 
 // foreign reports whether a record fits neither the one before it, nor the one
 // after it.
@@ -217,7 +217,7 @@ func (r *recovery) take(ctx context.Context, x listed) error {
 	var err error
 	switch {
 	case x.Meta != nil && x.Number > 1:
-		r.damage(x, fmt.Errorf("%w: the session's record is the first, and no other", ErrDamaged))
+		r.damage(x, fmt.Errorf("%w: only the first record may be the session's", ErrDamaged))
 	case x.Message != nil:
 		err = r.message(x)
 	case x.Round != nil && x.Round.Number > 0:
@@ -226,7 +226,7 @@ func (r *recovery) take(ctx context.Context, x listed) error {
 		return r.undo(ctx, x)
 	case x.Cut != nil && r.unsure:
 		r.uncut = true
-		r.damage(x, fmt.Errorf("%w: its cut to %d messages is not made: records before it are missing", ErrDamaged, *x.Cut))
+		r.damage(x, fmt.Errorf("%w: its cut to %d messages was not applied: records before it are missing", ErrDamaged, *x.Cut))
 	case x.Set != nil && r.unsure:
 		r.set(*x.Set)
 	default:
@@ -357,7 +357,7 @@ func (r *recovery) compare(s Step) (known, other bool) {
 func (r *recovery) undo(ctx context.Context, x listed) error {
 	n := len(r.rounds)
 	if n == 0 {
-		r.damage(x, fmt.Errorf("%w: the round that it takes back is not there", ErrDamaged))
+		r.damage(x, fmt.Errorf("%w: the round that it undoes is missing", ErrDamaged))
 		return nil
 	}
 	newest := r.rounds[n-1]

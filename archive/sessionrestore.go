@@ -78,7 +78,7 @@ func (f *SessionFile) changed() (string, error) {
 	case err != nil:
 		return "", err
 	case !os.SameFile(info, own):
-		return "another file is in its place", nil
+		return "another file has taken its place", nil
 	case info.Size() < f.size:
 		return fmt.Sprintf("it was cut to %d of %d bytes", info.Size(), f.size), nil
 	case info.Size() > f.size:

@@ -353,7 +353,7 @@ func (v *verifier) verifyFile(ctx context.Context, name string, with map[int]boo
 	case content:
 		v.addNote(name, "its step is not there: an interrupted process left it, and prune removes it")
 	case strings.HasPrefix(name, tempMark):
-		v.addNote(name, "it was being written when a process was interrupted; it goes with the next step")
+		v.addNote(name, "it was being written when a process was interrupted; the next step removes it")
 	default:
 		v.addNote(name, "no file of an archive")
 	}

@@ -164,5 +164,5 @@ func planted(path string, mode os.FileMode) error {
 	case mode.IsRegular():
 		what = "a file"
 	}
-	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: %s is in its place, which tiercompact did not make; remove it", errPlanted, what)}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: %s is in its place, not made by tiercompact; remove it", errPlanted, what)}
 }

@@ -71,7 +71,7 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read settings: %w", err)
 	case len(data) > maxBytes:
-		return nil, fmt.Errorf("read settings: %s is larger than 1 MB, which no file of settings is; name another", path)
+		return nil, fmt.Errorf("read settings: %s is larger than 1 MB, the limit for a file of settings; name another", path)
 	}
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }

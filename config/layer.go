@@ -18,11 +18,11 @@ func newLayer() *layer {
 	return &layer{values: make(map[string]any), origins: make(map[string]Origin)}
 }
 
-// MostErrors is the maximum number of errors that are kept of a source: with as many, there may be more.
-const MostErrors = 100
+// MaxErrors is the maximum number of errors that are kept of a source: with as many, there may be more.
+const MaxErrors = 100
 
 func (l *layer) addError(e *Error) {
-	if len(l.errs) < MostErrors {
+	if len(l.errs) < MaxErrors {
 		l.errs = append(l.errs, e)
 	}
 }
@@ -67,7 +67,7 @@ func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int)
 		return
 	}
 	for _, e := range entries {
-		if len(l.errs) >= MostErrors {
+		if len(l.errs) >= MaxErrors {
 			return
 		}
 		at.Line = e.line

@@ -126,9 +126,9 @@ func (s *modelSearch) modelAtURL(ctx context.Context, r modelRole) (*foundModel,
 	same := func(other string) bool { return openai.SameModel(other, name) }
 	switch {
 	case name == "" && len(names) == 0:
-		return nil, Choice{}, fmt.Errorf("%s lists no model; name the one that shall %s", r.url, r.verb)
+		return nil, Choice{}, fmt.Errorf("%s lists no model; name the one to %s", r.url, r.verb)
 	case name == "" && len(names) > 1:
-		return nil, Choice{}, fmt.Errorf("%s has several models; name the one that shall %s: %s", r.url, r.verb, strings.Join(names, ", "))
+		return nil, Choice{}, fmt.Errorf("%s has several models; name the one to %s: %s", r.url, r.verb, strings.Join(names, ", "))
 	case name == "":
 		name = names[0]
 	case slices.ContainsFunc(names, same):
@@ -165,7 +165,7 @@ func (s *modelSearch) modelAtOllama(ctx context.Context, r modelRole) (*foundMod
 		return nil, Choice{}, fmt.Errorf("%w: %s at %s does not %s; name another model", model.ErrCannot, asked, c.URL(), r.verb)
 	}
 	if info.Elsewhere && r.named == "" { // text stays on this machine, unless the user names such a model
-		return nil, Choice{}, fmt.Errorf("%w: %s at %s runs on another machine; name it where that is meant", model.ErrCannot, asked, c.URL())
+		return nil, Choice{}, fmt.Errorf("%w: %s at %s runs on another machine; name it if that is intended", model.ErrCannot, asked, c.URL())
 	}
 	known, err := c.window(ctx, m.Name)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestBadInputIsAClearError(t *testing.T) {
 		{"line no object", "3\n", Options{Format: "jsonl"}, ErrField, "f:1: is a number, not a message object"},
 		{"no good line", "{\n{\n", Options{Format: "jsonl", Lenient: true}, ErrNoMessages, "f: no message in 2 lines"},
 		{"several chats", `[{"traj":[{"role":"user","content":"a"}]},{"traj":[{"role":"user","content":"a"}]}]`, Options{}, ErrSeveralChats, "f: holds 2 chats; choose one with --chat N"},
-		{"no such chat", `[{"role":"user","content":"a"}]`, Options{Chat: 2}, ErrNoChat, "f: has no chat 2, it holds 1"},
+		{"no such chat", `[{"role":"user","content":"a"}]`, Options{Chat: 2}, ErrNoChat, "f: has no chat 2, only 1"},
 		{"negative chat", `[{"role":"user","content":"a"}]`, Options{Chat: -1}, ErrNoChat, "no chat -1"},
 		{"too long", `[{"role":"user","content":"a"}]`, Options{MaxBytes: 10}, ErrTooLarge, "f: is longer than 10 bytes"},
 		{"too deep", strings.Repeat("[", 20000), Options{Format: "openai"}, ErrBroken, "nested too deep"},

@@ -115,7 +115,7 @@ func pickConversation(src *source, chats []Conversation, n int) (Conversation, e
 	case n == 0 && len(chats) > 1:
 		return Conversation{}, src.sourceError(ErrSeveralChats, 0, "", fmt.Sprintf("holds %d chats", len(chats)), "choose one with --chat N")
 	case n < 0 || n > len(chats):
-		return Conversation{}, src.sourceError(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, it holds %d", n, len(chats)), "choose one from 1 on with --chat N")
+		return Conversation{}, src.sourceError(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, only %d", n, len(chats)), "choose one from 1 on with --chat N")
 	}
 	c := chats[max(n, 1)-1]
 	c.Skipped, c.Replaced, c.Unfinished = src.skipped, src.replaced, src.unfinishedLine

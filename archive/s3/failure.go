@@ -104,7 +104,7 @@ func remedyForTransport(r minio.ErrorResponse, err error) string {
 	case certificate:
 		return "the server's certificate is not trusted here; install its authority, or correct the endpoint"
 	case dns || op || r.Code == "":
-		return "the server is not reached; look at the endpoint and the network"
+		return "the server cannot be reached; check the endpoint and the network"
 	}
 	return ""
 }

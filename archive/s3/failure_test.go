@@ -49,12 +49,12 @@ func TestAServerThatIsNotReached(t *testing.T) {
 	s := f.open(t)
 	f.Close()
 	began := s.Put(t.Context(), archivetest.Step("s", 1))
-	if began == nil || !strings.Contains(began.Error(), "the server is not reached; look at the endpoint and the network") {
+	if began == nil || !strings.Contains(began.Error(), "the server cannot be reached; check the endpoint and the network") {
 		t.Errorf("Put: %v", began)
 	}
 	c := f.config()
 	c.Endpoint = "http://no.such.host.invalid"
-	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "look at the endpoint") {
+	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "check the endpoint") {
 		t.Errorf("Open: %v", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	defer close(stop)
 	c := f.config()
 	c.Timeout = 50 * time.Millisecond
-	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "not reached") {
+	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("Open: %v", err)
 	}
 }

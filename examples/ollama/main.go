@@ -37,26 +37,19 @@ func run(ctx context.Context) error {
 		return err
 	}
 	session := compactor.Session("demo")
-
-	add := func(m chat.Message) error {
-		report, err := session.AddMessage(ctx, m)
-		for _, a := range report.Applied {
-			fmt.Printf("%s freed %d tokens\n", a.Level, a.Before-a.After)
-		}
-		return err
-	}
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
-		if err := add(chat.NewText(chat.User, input.Text())); err != nil {
+		if _, err := session.AddMessage(ctx, chat.NewText(chat.User, input.Text())); err != nil {
 			return err
 		}
 		answer, err := ask(ctx, server, session.Messages())
 		if err != nil {
 			return err
 		}
-		if err := add(chat.NewText(chat.Assistant, answer)); err != nil {
+		report, err := session.AddMessage(ctx, chat.NewText(chat.Assistant, answer))
+		if err != nil {
 			return err
 		}
-		fmt.Printf("%2.0f %% full\n", 100*session.Usage().Share)
+		fmt.Printf("%2.0f %% full, %d tokens freed\n", 100*session.Usage().Share, report.Freed())
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f.StringSliceVar(&o.presets, "preset", nil, "`presets` to measure: default, eager, steady (default: all)")
 	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: "+benchLevels()+" (default: all)")
 	f.Float64SliceVarP(&o.windows, "window", "w", nil, "`shares` of the tokens that windows take (default: some for auto, 0.5 for each level)")
-	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report at it")
+	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report the figures for it")
 	f.IntSliceVar(&o.cuts, "cuts", nil, "`percentages` of the messages at which sessions are cut, for the mean of all measures (default: edits at 30 to 90, identifiers at 60)")
 	f.BoolVar(&o.baselines, "baselines", true, "measure simple ways too, for comparison")
 	f.BoolVar(&o.quick, "quick", false, "fewer windows, and only the shorter generated sessions")

@@ -112,7 +112,7 @@ func (g *givenTranscripts) sessions() (out []corpus.Session, err error) {
 		printNote(g.cmd, "%s of %d could not be read", screen.Plural(g.leftOut, "file"), all)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("read sessions: there is none; give transcripts, or folders that hold some")
+		return nil, errors.New("read sessions: none found; give transcripts, or folders that hold some")
 	}
 	return out, nil
 }
@@ -175,7 +175,7 @@ func (o *benchOptions) outputTargets() []target {
 // validTargets refuses targets that can never be written.
 func (o *benchOptions) validTargets(cmd *cobra.Command) error {
 	if o.plot == "" && cmd.Flags().Changed("plot-of") {
-		return usageErrorf("--plot-of says what --plot draws; give --plot FILE too")
+		return usageErrorf("--plot-of selects what --plot draws; give --plot FILE too")
 	}
 	if o.plot != "" && !slices.Contains(report.Formats(), formatOf(o.plot)) {
 		return usageErrorf("--plot %s must end in .svg or .png", o.plot)
@@ -220,7 +220,7 @@ func (o *benchOptions) protectInputs(paths []string) error {
 	for _, t := range o.outputTargets() {
 		for _, path := range paths {
 			if t.path != "" && path != "-" && sameFile(t.path, path) {
-				return usageErrorf("%s %s is a transcript that is read; give another file", t.flag, t.path)
+				return usageErrorf("%s %s is an input; give another file", t.flag, t.path)
 			}
 		}
 	}

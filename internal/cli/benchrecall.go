@@ -111,7 +111,7 @@ func (o *benchRecallOptions) validateRecall(cmd *cobra.Command, args []string) e
 	}
 	switch o.engine = e; {
 	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || len(o.embedders) > 0 || e.EmbedURL != ""):
-		return usageErrorf("--generate only writes dialogues; leave DATA and the other flags but --seed out")
+		return usageErrorf("--generate only writes dialogues; leave out DATA, and all other flags except --seed")
 	case o.detail == "-":
 		return usageErrorf("--detail - is not a file; give the name of one")
 	}

@@ -149,7 +149,7 @@ func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 		return usageErrorf("--session and --system are for a new session; leave them out, or --resume")
 	}
 	if o.lenient && o.resume == "" {
-		return usageErrorf("--lenient is for a session that is there; say --resume too")
+		return usageErrorf("--lenient is for an existing session; give --resume too")
 	}
 	if o.resume == newestSession {
 		args = o.takeResumed(args)

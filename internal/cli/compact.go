@@ -69,7 +69,7 @@ func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if path != "-" && o.out != "-" && o.settings.Config.Archive.Place() == "" && sameFile(o.out, path) {
-		return usageErrorf("--out %s is the transcript that is read, and without an archive what is removed would be lost; give --archive DIR, or another file", o.out)
+		return usageErrorf("--out %s is the input, and without an archive the removed messages would be lost; give --archive DIR, or another file", o.out)
 	}
 	c, err := o.settings.forTranscript(cmd, in)
 	if err != nil {

@@ -123,7 +123,7 @@ func (s *settings) validate(cmd *cobra.Command, args []string) error {
 			printNote(cmd, "%s", e.Error())
 		}
 		least := ""
-		if len(all) >= config.MostErrors {
+		if len(all) >= config.MaxErrors {
 			least = "at least "
 		}
 		return usageErrorf("%s has %s%s", path, least, screen.Plural(len(all), "error"))

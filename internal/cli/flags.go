@@ -97,7 +97,7 @@ func checkDistinct(in string, targets ...target) error {
 		case t.path == "-" && i > 0 && targets[0].path == "-":
 			return usageErrorf("%s -: stdout has the conversation; give a file", t.flag)
 		case i > 0 && in != "-" && sameFile(t.path, in):
-			return usageErrorf("%s %s is the transcript that is read; give another file", t.flag, t.path)
+			return usageErrorf("%s %s is the input; give another file", t.flag, t.path)
 		}
 		if folder := filepath.Dir(t.path); t.path != "-" && !isFolder(folder) {
 			return usageErrorf("%s %s: there is no folder %s; make it first", t.flag, t.path, folder)

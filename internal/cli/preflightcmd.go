@@ -89,7 +89,7 @@ func (o *preflightOptions) runPreflight(cmd *cobra.Command) (err error) {
 	case report.After < report.Before:
 		printNote(cmd, "%s: %d tokens, %d before", report.Level, report.After, report.Before)
 	case report.Rounds > 0:
-		printNote(cmd, "nothing is due: %d of %d tokens; the rounds before are repeated (%d)", report.After, report.Budget, report.Rounds)
+		printNote(cmd, "nothing is due: %d of %d tokens; the earlier rounds are repeated (%d)", report.After, report.Budget, report.Rounds)
 	default:
 		printNote(cmd, "nothing is due: %d of %d tokens; the messages are as they came", report.After, report.Budget)
 	}

@@ -283,7 +283,7 @@ func (o *recallOptions) search(cmd *cobra.Command, store *recall.IndexedStore, s
 	}
 	printNote(cmd, "compared by %s: %s of %s removed passages", name, screen.Grouped(len(r.Hits)), screen.Grouped(r.Passages))
 	if strings.ContainsAny(o.query.Text, "\"“") && !r.Verbatim {
-		printNote(cmd, "no removed text has the phrase as it is; these are the nearest")
+		printNote(cmd, "no removed text has the exact phrase; these are the nearest")
 	}
 	if r.Total > len(r.Hits) {
 		printNote(cmd, "--tokens %d prints more; recall ID --message N prints a message whole", 2*o.query.Tokens)

@@ -130,7 +130,7 @@ func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input
 		return o.source.readSource(cmd, args[0])
 	}
 	if o.source != (source{}) {
-		return input{}, usageErrorf("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
+		return input{}, usageErrorf("--from, --chat and --lenient apply to a transcript; give its FILE, or - for stdin")
 	}
 	if o.settings.Config.Window == 0 {
 		o.settings.Config.Window = config.DefaultWindow

@@ -43,7 +43,7 @@ func (o *scoreOptions) filePairs(cmd *cobra.Command, before, after string) ([]pa
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s and %s have no file of one name; name what a compactor made of a file as that file", before, after)
+		return nil, fmt.Errorf("%s and %s have no file name in common; give each result the name of its input", before, after)
 	}
 	if lonely > 0 {
 		printNote(cmd, "%s of %s or %s without partner left out", screen.Plural(lonely, "file"), before, after)

@@ -58,7 +58,7 @@ func checkPlaced(cmd *cobra.Command, c wire.Conversation, in, out, to string, qu
 	case format == "":
 		return nil
 	case in != "-" && sameFile(out, in):
-		return usageErrorf("--out %s is the transcript that is read, in the format %s, which cannot be written; give another file, or say --to openai", out, format)
+		return usageErrorf("--out %s is the input, in the format %s, which cannot be written; give another file, or say --to openai", out, format)
 	case !quiet:
 		printNote(cmd, "written as openai: %s can only be read", format)
 	}
@@ -167,7 +167,7 @@ func fileOrPipe(cmd *cobra.Command, args []string) error {
 	}
 	if f, ok := cmd.InOrStdin().(*os.File); ok {
 		if _, terminal := terminalWidth(f); terminal {
-			return usageErrorf("%s needs a FILE, or - for what is typed", cmd.Name())
+			return usageErrorf("%s needs a FILE, or - for stdin", cmd.Name())
 		}
 	}
 	return nil

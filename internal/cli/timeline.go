@@ -331,7 +331,7 @@ func (e ending) budgetError() error {
 	case e.last != nil:
 		return e.last
 	}
-	return fmt.Errorf("%w: %s tokens of %s allowed at the end; the trigger never had it compacted", tiercompact.ErrInsufficientBudget,
+	return fmt.Errorf("%w: %s tokens of %s allowed at the end; the trigger never started a compaction", tiercompact.ErrInsufficientBudget,
 		screen.Grouped(e.Usage.Tokens), screen.Grouped(e.Usage.Budget))
 }
 

@@ -93,7 +93,7 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 // reportUndo reports which round was undone.
 func (o *undoOptions) reportUndo(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
 	if n := len(info.Redacted); n > 0 {
-		printNote(cmd, "%s came back with secrets taken out, as they are in the archive: message %s", screen.Plural(n, "message"), positions(info.Redacted))
+		printNote(cmd, "%s came back without their secrets, as they are in the archive: message %s", screen.Plural(n, "message"), positions(info.Redacted))
 	}
 	if !o.json {
 		printNote(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, screen.Plural(before, "message"), after)
@@ -137,7 +137,7 @@ func (o *undoOptions) explainRefusal(err error) error {
 		where = "session " + o.place.session + " of " + where
 	}
 	if miss.Rounds == 0 {
-		return fmt.Errorf("nothing was compacted into %s, so there is nothing to take back; run compact with this archive, and if it says that nothing is due, with a smaller --window or with --level", where)
+		return fmt.Errorf("nothing was compacted into %s, so there is nothing to undo; run compact with this archive; if it reports that nothing is due, give a smaller --window, or --level", where)
 	}
 	none := "no round in " + where + " left this conversation"
 	if len(miss.Empty) > 0 {
@@ -145,11 +145,11 @@ func (o *undoOptions) explainRefusal(err error) error {
 	}
 	switch made, near := miss.Made, miss.Near; {
 	case made.Number > 0:
-		return fmt.Errorf("%s: it is the one before round %d (%s) of session %s, not compacted, or taken back already; give the file that compact or replay wrote after it", none, made.Number, made.Level, made.Session)
+		return fmt.Errorf("%s: it is the conversation before round %d (%s) of session %s, not compacted, or undone already; give the file that compact or replay wrote after it", none, made.Number, made.Level, made.Session)
 	case near.Number > 0:
-		return fmt.Errorf("%s: it begins as what round %d (%s) of session %s left, but message %d is another one; it is another conversation, or was changed: give the file that compact or replay wrote, to which messages may have been added", none, near.Number, near.Level, near.Session, miss.Alike+1)
+		return fmt.Errorf("%s: it begins like the result of round %d (%s) of session %s, but message %d differs: it is another conversation, or was changed; give the file that compact or replay wrote, to which messages may have been added", none, near.Number, near.Level, near.Session, miss.Alike+1)
 	}
-	return fmt.Errorf("%s: it is another one than those of sessions %s; give the file that compact or replay wrote into this archive", none, joinFirst(miss.Sessions))
+	return fmt.Errorf("%s: it is not the result of a round of sessions %s; give the file that compact or replay wrote into this archive", none, joinFirst(miss.Sessions))
 }
 
 // archiveUndo archives the undo, so that the messages that it removed stay there,

@@ -42,7 +42,7 @@ func From(s string, at int) string {
 	return s[at:]
 }
 
-// torn returns where the mark begins that a cut at byte at would divide, or -1.
+// torn returns the start of the mark that a cut at byte at would divide, or -1.
 func torn(s string, at int) int {
 	from := max(0, at-len(redacted)+1)
 	if i := strings.Index(s[from:min(len(s), at+len(redacted)-1)], redacted); i >= 0 && from+i < at {

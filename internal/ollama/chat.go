@@ -34,7 +34,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
-	a := answer{Reply: remote.Reply{Each: each, Most: remote.MostPieces(r)}}
+	a := answer{Reply: remote.Reply{Each: each, MaxPieces: remote.MaxPieces(r)}}
 	err = c.makeCall(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.addChunk) })
 	if ctx.Err() != nil && r.OneOff && !a.began {
 		c.stopReading(ctx, r.Model)

@@ -28,7 +28,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
-	a := answer{Reply: remote.Reply{Each: each, Most: remote.MostPieces(r)}}
+	a := answer{Reply: remote.Reply{Each: each, MaxPieces: remote.MaxPieces(r)}}
 	err = c.makeCall(ctx, r.Model, what, settings(r), func(o *openai.Client) error {
 		stream, err := o.CreateChatCompletionStream(ctx, request)
 		if err != nil {

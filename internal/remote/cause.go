@@ -154,7 +154,7 @@ func (c *Call) late() *Failure {
 	case !c.connected.Load():
 		return &Failure{Kind: model.ErrUnreachable, Text: string(NoConnection), Cause: NoConnection}
 	case c.securing.Load() && !c.secured.Load():
-		return &Failure{Kind: model.ErrSlow, Text: "no TLS handshake in time", Cause: NoTLS}
+		return &Failure{Kind: model.ErrSlow, Text: "the TLS handshake took too long", Cause: NoTLS}
 	}
 	return &Failure{Kind: model.ErrSlow, Text: string(Slow), Cause: Slow}
 }

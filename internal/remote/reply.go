@@ -18,12 +18,12 @@ const (
 
 // A Reply is built from the pieces of an answer.
 type Reply struct {
-	Each    func(model.Delta) error // receives each piece; may be nil
-	Calls   []chat.Part             // an id may be missing, or be a duplicate
-	Most    int                     // pieces after which the answer is cut off, as a server should have done; 0: no limit
-	Full    bool                    // it was
-	Stopped error                   // by Each
-	Broken  error                   // the answer exceeds the limit
+	Each      func(model.Delta) error // receives each piece; may be nil
+	Calls     []chat.Part             // an id may be missing, or be a duplicate
+	MaxPieces int                     // pieces after which the answer is cut off, as a server should have done; 0: no limit
+	Full      bool                    // it was
+	Stopped   error                   // by Each
+	Broken    error                   // the answer exceeds the limit
 
 	text, thinking strings.Builder
 	pieces         int
@@ -38,9 +38,9 @@ const maxRepeats = 30
 // errFull ends an answer that has enough pieces.
 var errFull = errors.New("the answer is longer than it may be")
 
-// MostPieces returns how many pieces an answer to r can have: each has a token or
+// MaxPieces returns how many pieces an answer to r can have: each has a token or
 // more, and some servers count their tokens differently. 0: unknown.
-func MostPieces(r model.Request) int {
+func MaxPieces(r model.Request) int {
 	most := cmp.Or(r.MaxTokens, r.Window)
 	if most <= 0 {
 		return 0
@@ -63,7 +63,7 @@ func (r *Reply) Add(d model.Delta) error {
 	if r.Each != nil {
 		r.Stopped = r.Each(d)
 	}
-	if r.pieces++; r.Stopped == nil && r.Most > 0 && r.pieces >= r.Most {
+	if r.pieces++; r.Stopped == nil && r.MaxPieces > 0 && r.pieces >= r.MaxPieces {
 		r.Full = true
 		return errFull
 	}

@@ -14,7 +14,7 @@ func CheckVectors(vectors [][]float32, n int) error {
 		}
 		for _, x := range v {
 			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-				return Garbled("vector %d has a number that is none", i)
+				return Garbled("vector %d contains a value that is not a number", i)
 			}
 		}
 	}

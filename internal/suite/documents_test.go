@@ -106,3 +106,24 @@ func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+// Documents name a Go file by its path, or by its name if its folder is named before.
+func TestDocumentsNameFilesThatAreThere(t *testing.T) {
+	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")
+	for _, document := range []string{"docs/ARCHITECTURE.md", "docs/MODELS.md", "docs/STORAGE.md", "CONTRIBUTING.md"} {
+		named := file.FindAllStringSubmatch(string(readFile(t, document)), -1)
+		if len(named) == 0 {
+			t.Errorf("%s names no file", document)
+		}
+		for _, found := range named {
+			at := []string{found[1], "*/" + found[1], "internal/" + found[1], "internal/*/" + found[1]}
+			there := slices.ContainsFunc(at, func(pattern string) bool {
+				files, err := filepath.Glob(filepath.FromSlash(pattern))
+				return err == nil && len(files) > 0
+			})
+			if !there && !strings.Contains(found[1], "oldest") { // the level of the recipe
+				t.Errorf("%s names %s, which is not there", document, found[1])
+			}
+		}
+	}
+}

@@ -43,7 +43,7 @@ func TestReadmeShowsAChatWithOllama(t *testing.T) {
 	}
 	cmd := exec.Command("go", "run", "-buildvcs=false", "./examples/ollama")
 	cmd.Env = append(os.Environ(), "OLLAMA_HOST="+server.URL)
-	cmd.Stdin = strings.NewReader(strings.Repeat("How does the login work?\n", 10))
+	cmd.Stdin = strings.NewReader(strings.Repeat("How does the login work?\n", 8))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil || !slices.Contains(blocks(t, "text"), string(out)) {

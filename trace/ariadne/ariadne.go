@@ -40,9 +40,9 @@ type Config struct {
 }
 
 const (
-	timeout = 2 * time.Second       // of one request
-	gather  = 50 * time.Millisecond // maximum wait of a batch for more events
-	most    = 64                    // events in a batch
+	timeout  = 2 * time.Second       // of one request
+	gather   = 50 * time.Millisecond // maximum wait of a batch for more events
+	maxBatch = 64                    // events in a batch
 )
 
 // A Sink sends events to an Ariadne server. It must be closed.
@@ -71,7 +71,7 @@ func New(cfg Config) (*Sink, error) {
 		tree: spanTree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
 	}
 	post := func(events []trace.Event) { s.sender.postEvents(ctx, events) } // no caller waits; ctx ends with the sink
-	s.queue = trace.NewBatchQueue(post, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
+	s.queue = trace.NewBatchQueue(post, trace.QueueOptions{Size: cfg.Size, Batch: maxBatch, Wait: gather})
 	return s, nil
 }
 
