@@ -133,7 +133,7 @@ func (cfg settings) withRedaction() settings {
 		if cfg.known == nil {
 			cfg.known = cfg.Redact.Redactor.Known()
 		}
-		cfg.redact = cfg.redactor(cfg.known.String)
+		cfg.redact, cfg.secrets = cfg.redactor(cfg.known.String), cfg.redactor(cfg.known.Secrets)
 		if cfg.Trace != nil {
 			cfg.Trace = cfg.unbroken(trace.Redacted(cfg.Trace, cfg.redact))
 		}
@@ -204,7 +204,7 @@ func (cfg *settings) nameless() func(string) string {
 	if cfg.known == nil {
 		return nil
 	}
-	secrets := cfg.safely(cfg.redactor(cfg.known.Secrets))
+	secrets := cfg.safely(cfg.secrets)
 	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
 }
 
@@ -257,10 +257,18 @@ func (cfg *settings) countersBy(c *guard.Counter) *counters {
 	}
 }
 
-// counted returns cfg with the counters of a round. Its caller holds the lock.
-func (cfg *settings) counted() *settings {
+// forRound returns cfg with the counters of a round, and with memos of what it counts
+// and redacts. It knows the secrets that were learnt before. Its caller holds the lock.
+func (cfg *settings) forRound() *settings {
 	own := *cfg
 	own.counters = *cfg.newCounters()
+	if cfg.Count == nil { // calls of the caller's Count are not left out
+		own.countText = newTextMemo(minCountBytes, maxCounts, cfg.countText).resultFor
+		own.countMessage = cfg.builtIn.With(own.countText).Message
+	}
+	if cfg.known != nil {
+		own.secrets = newTextMemo(minRedactBytes, maxRedacts, cfg.secrets).resultFor
+	}
 	return &own
 }
 

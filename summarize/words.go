@@ -21,10 +21,11 @@ func wordTokens(text string) iter.Seq[wordToken] {
 		start, lowerBefore := -1, false
 		for i := 0; i < len(text); {
 			r, size := rune(text[i]), 1
+			single := false
 			if r >= utf8.RuneSelf {
 				r, size = utf8.DecodeRuneInString(text[i:])
+				single = unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 			}
-			single := r >= utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 			if single || !isWordRune(r) {
 				if start >= 0 {
 					t.text = text[start:i]
@@ -70,6 +71,20 @@ func hashExact(w string) uint64 {
 		h = (h ^ uint64(w[i])) * 1099511628211
 	}
 	return h
+}
+
+// hashWord returns hashExact and hashFold of w.
+func hashWord(w string) (exact, fold uint64) {
+	exact, fold = 14695981039346656037, 14695981039346656037
+	for i := range len(w) {
+		c := w[i]
+		exact = (exact ^ uint64(c)) * 1099511628211
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		fold = (fold ^ uint64(c)) * 1099511628211
+	}
+	return exact, fold
 }
 
 // hashFold returns a hash of w in lower case.
