@@ -80,9 +80,9 @@ func statedWords(messages []chat.Message, wanted map[string]bool) map[string]boo
 				continue
 			}
 			for _, text := range [2]string{p.Text, p.Args} {
-				for w := range wordTokens(text) {
-					if begins[w.text[0]] && wanted[w.text] {
-						words[w.text] = true
+				for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
+					if w := text[start:end]; begins[w[0]] && wanted[w] {
+						words[w] = true
 					}
 				}
 			}

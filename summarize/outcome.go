@@ -161,6 +161,9 @@ func isFrameLine(line string) bool {
 	if _, known := logline.ExitCode(line); known {
 		return true
 	}
+	if line == "" || strings.IndexByte("WSOCTDEP[", line[0]) < 0 {
+		return false
+	}
 	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
 		if strings.HasPrefix(line, head) {
 			return line != "Output:" || len(line) == len("Output:")

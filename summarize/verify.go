@@ -219,15 +219,16 @@ const shortestHash, longestCut = 7, 12
 
 func (s sourceWords) addText(text string) {
 	var before uint64
-	for w := range wordTokens(text) {
-		exact, h := hashWord(w.text)
+	for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
+		w := text[start:end]
+		exact, h := hashWord(w)
 		s.addHash(exact)
-		if s.names != nil && len(s.names) < manyNames && isNameToken(w) {
+		if s.names != nil && len(s.names) < manyNames && isNameToken(newWordToken(w)) {
 			s.names[exact] = struct{}{}
 		}
-		if w.hasDigit && len(w.text) > longestCut {
+		if len(w) > longestCut && newWordToken(w).hasDigit {
 			for n := shortestHash; n <= longestCut; n++ {
-				s.addHash(hashExact(w.text[:n]))
+				s.addHash(hashExact(w[:n]))
 			}
 		}
 		s.addHash(pairHash(before, h))

@@ -5,11 +5,11 @@
 package edit
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -159,21 +159,25 @@ func Replay(original chat.Transcript, rounds []Round) (t chat.Transcript, fit []
 // and as its text on the wire, and so has an opaque part.
 func Sum(t chat.Transcript) string {
 	h := sha256.New()
+	w := bufio.NewWriterSize(h, sumBuffer) // a hash gets many short texts; writing to it never fails
 	for _, m := range t {
-		fmt.Fprintf(h, "%s %d\n", m.Role, len(m.Parts))
+		fmt.Fprintf(w, "%s %d\n", m.Role, len(m.Parts))
 		for _, p := range m.Parts {
 			kind := p.Kind
 			if kind == chat.Summary || kind == chat.Opaque {
 				kind = chat.Text
 			}
-			fmt.Fprintf(h, "%s %d %d %d %d\n", kind, len(p.Text), len(p.ID), len(p.Name), len(p.Args))
+			fmt.Fprintf(w, "%s %d %d %d %d\n", kind, len(p.Text), len(p.ID), len(p.Name), len(p.Args))
 			for _, s := range []string{p.Text, p.ID, p.Name, p.Args} {
-				io.WriteString(h, s)
+				_, _ = w.WriteString(s)
 			}
 			if p.Image != nil {
-				fmt.Fprintf(h, "%s %d %s", p.Image.MediaType, len(p.Image.Data), p.Image.Data+p.Image.URL)
+				fmt.Fprintf(w, "%s %d %s", p.Image.MediaType, len(p.Image.Data), p.Image.Data+p.Image.URL)
 			}
 		}
 	}
+	_ = w.Flush()
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
+
+const sumBuffer = 4 << 10
