@@ -263,11 +263,11 @@ func (cfg *settings) forRound() *settings {
 	own := *cfg
 	own.counters = *cfg.newCounters()
 	if cfg.Count == nil { // calls of the caller's Count are not left out
-		own.countText = newTextMemo(minCountBytes, maxCounts, cfg.countText).resultFor
-		own.countMessage = cfg.builtIn.With(own.countText).Message
+		c := cfg.builtIn.WithMemo()
+		own.countText, own.countMessage = c.Text, c.Message
 	}
 	if cfg.known != nil {
-		own.secrets = newTextMemo(minRedactBytes, maxRedacts, cfg.secrets).resultFor
+		own.secrets = newTextMemo(cfg.secrets).resultFor
 	}
 	return &own
 }

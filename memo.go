@@ -2,44 +2,40 @@ package tiercompact
 
 import "sync"
 
-// A textMemo remembers the results of a function of texts: the levels of a round read the
-// same texts several times. It is safe for concurrent use.
-type textMemo[T any] struct {
-	compute  func(string) T // depends on its argument alone
-	minBytes int            // shorter texts are not remembered
-	maxTexts int            // if there are more, all are forgotten
+// A textMemo remembers the results of a redactor: the levels of a round read the same
+// texts several times. It is safe for concurrent use.
+type textMemo struct {
+	redact func(string) string // depends on its argument alone
 
 	mu    sync.Mutex
-	known map[string]T
+	known map[string]string
 }
 
-// Limits of the memos of a round.
-const (
-	minCountBytes, maxCounts   = 2 << 10, 16 // texts of a summary, of which some are rejected
-	minRedactBytes, maxRedacts = 64, 1 << 16 // texts of messages
-)
+// Limits of a textMemo: shorter texts are not remembered; if there are more, all are
+// forgotten.
+const minMemoBytes, maxMemoTexts = 64, 1 << 16
 
-func newTextMemo[T any](minBytes, maxTexts int, compute func(string) T) *textMemo[T] {
-	return &textMemo[T]{compute: compute, minBytes: minBytes, maxTexts: maxTexts, known: make(map[string]T)}
+func newTextMemo(redact func(string) string) *textMemo {
+	return &textMemo{redact: redact, known: make(map[string]string)}
 }
 
-// resultFor returns the result for a text, which compute is asked for at first.
-func (m *textMemo[T]) resultFor(text string) T {
-	if len(text) < m.minBytes {
-		return m.compute(text)
+// resultFor returns text as redact returns it.
+func (m *textMemo) resultFor(text string) string {
+	if len(text) < minMemoBytes {
+		return m.redact(text)
 	}
 	m.mu.Lock()
-	result, ok := m.known[text]
+	clean, ok := m.known[text]
 	m.mu.Unlock()
 	if ok {
-		return result
+		return clean
 	}
-	result = m.compute(text)
+	clean = m.redact(text)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.known) >= m.maxTexts {
+	if len(m.known) >= maxMemoTexts {
 		clear(m.known)
 	}
-	m.known[text] = result
-	return result
+	m.known[text] = clean
+	return clean
 }

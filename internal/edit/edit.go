@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -161,13 +162,13 @@ func Sum(t chat.Transcript) string {
 	h := sha256.New()
 	w := bufio.NewWriterSize(h, sumBuffer) // a hash gets many short texts; writing to it never fails
 	for _, m := range t {
-		fmt.Fprintf(w, "%s %d\n", m.Role, len(m.Parts))
+		_, _ = w.Write(appendHead(w.AvailableBuffer(), string(m.Role), len(m.Parts)))
 		for _, p := range m.Parts {
 			kind := p.Kind
 			if kind == chat.Summary || kind == chat.Opaque {
 				kind = chat.Text
 			}
-			fmt.Fprintf(w, "%s %d %d %d %d\n", kind, len(p.Text), len(p.ID), len(p.Name), len(p.Args))
+			_, _ = w.Write(appendHead(w.AvailableBuffer(), string(kind), len(p.Text), len(p.ID), len(p.Name), len(p.Args)))
 			for _, s := range []string{p.Text, p.ID, p.Name, p.Args} {
 				_, _ = w.WriteString(s)
 			}
@@ -181,3 +182,12 @@ func Sum(t chat.Transcript) string {
 }
 
 const sumBuffer = 4 << 10
+
+// appendHead appends a line with a name and numbers to b.
+func appendHead(b []byte, name string, numbers ...int) []byte {
+	b = append(b, name...)
+	for _, n := range numbers {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return append(b, '\n')
+}
