@@ -142,9 +142,9 @@ func (s *Session) serverRatio() float64 {
 
 // newRound returns a round for a decision, on a copy of the settings.
 func (s *Session) newRound(d decision) *round {
-	s.learnSecrets(d.t.messages)
+	plain := s.learnSecrets(d.t.messages)
 	s.mu.Lock()
-	cfg := s.cfg.forRound()
+	cfg := s.cfg.forRound(plain)
 	s.mu.Unlock()
 	work, recorded := s.recordWork(cfg)
 	s.mu.Lock()

@@ -48,7 +48,7 @@ func BenchmarkRoundSteady(b *testing.B) {
 // denseHistory returns n messages, about 340 tokens each on average: of generated
 // sessions with long messages.
 func denseHistory(n int) (history chat.Transcript) {
-	const length, bytes = 200, 1050 // of a session, and of a message on average
+	const length, bytes = 200, 1030 // of a session, and of a message on average
 	for seed := uint64(42); len(history) < n; seed++ {
 		part, size := made.Of(seed, length).Messages, 0
 		for _, m := range part {
