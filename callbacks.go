@@ -133,7 +133,7 @@ func (cfg settings) withRedaction() settings {
 		if cfg.known == nil {
 			cfg.known = cfg.Redact.Redactor.Known()
 		}
-		cfg.redact = cfg.redactor(cfg.known.String)
+		cfg.redact, cfg.secrets = cfg.redactor(cfg.known.String), cfg.redactor(cfg.known.Secrets)
 		if cfg.Trace != nil {
 			cfg.Trace = cfg.unbroken(trace.Redacted(cfg.Trace, cfg.redact))
 		}
@@ -174,20 +174,26 @@ func (cfg *settings) archived() trace.Sink {
 	}
 }
 
-// learnSecrets collects the secrets in messages before a round splits them.
-func (s *Session) learnSecrets(messages chat.Transcript) {
+// learnSecrets collects the secrets in messages before a round splits them. It returns
+// texts in which the rules find none.
+func (s *Session) learnSecrets(messages chat.Transcript) (plain map[string]bool) {
 	if s.cfg.known == nil {
-		return
+		return nil
 	}
+	plain = make(map[string]bool)
 	for _, m := range messages {
 		if m.ID != "" && !s.learnt.Add(m.ID) {
 			continue
 		}
 		for _, p := range m.Parts {
-			s.cfg.known.Learn(p.Text)
-			s.cfg.known.Learn(p.Args)
+			for _, text := range [2]string{p.Text, p.Args} {
+				if s.cfg.known.Learn(text) && len(text) >= minMemoBytes {
+					plain[text] = true
+				}
+			}
 		}
 	}
+	return plain
 }
 
 // redactText returns text in the form that may leave the session.
@@ -204,7 +210,7 @@ func (cfg *settings) nameless() func(string) string {
 	if cfg.known == nil {
 		return nil
 	}
-	secrets := cfg.safely(cfg.redactor(cfg.known.Secrets))
+	secrets := cfg.safely(cfg.secrets)
 	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
 }
 
@@ -257,10 +263,25 @@ func (cfg *settings) countersBy(c *guard.Counter) *counters {
 	}
 }
 
-// counted returns cfg with the counters of a round. Its caller holds the lock.
-func (cfg *settings) counted() *settings {
+// forRound returns cfg with the counters of a round, and with memos of what it counts
+// and redacts. It knows the secrets that were learnt before, and the texts in which the
+// rules find none. Its caller holds the lock.
+func (cfg *settings) forRound(plain map[string]bool) *settings {
 	own := *cfg
 	own.counters = *cfg.newCounters()
+	if cfg.Count == nil { // calls of the caller's Count are not left out
+		c := cfg.builtIn.WithMemo()
+		own.countText, own.countMessage = c.Text, c.Message
+	}
+	if cfg.known != nil {
+		rules, remembered := cfg.secrets, cfg.redactor(cfg.known.Remembered)
+		own.secrets = newTextMemo(func(text string) string {
+			if plain[text] {
+				return remembered(text)
+			}
+			return rules(text)
+		}).resultFor
+	}
 	return &own
 }
 

@@ -242,6 +242,7 @@ type settings struct {
 	guards     *guards
 	faults     *guard.Faults       // of one session
 	redact     func(string) string // the method of known, guarded; nil without redaction
+	secrets    func(string) string // the same, but e-mail addresses and phone numbers stay
 	builtIn    *tokens.Counter     // the fallback of Count
 	known      *redact.Known       // the secrets that a session has seen; nil without redaction
 }

@@ -126,12 +126,15 @@ func (r *round) belowSoft() bool {
 
 // newRound returns a round for a decision, on a copy of the settings.
 func (s *Session) newRound(d decision) *round {
-	s.learnSecrets(d.t.messages)
-	work, recorded := s.recordWork()
+	plain := s.learnSecrets(d.t.messages)
+	s.mu.Lock()
+	cfg := s.cfg.forRound(plain)
+	s.mu.Unlock()
+	work, recorded := s.recordWork(cfg)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &round{
-		cfg: s.cfg.counted(), ratio: s.serverRatio(), before: *d.t,
+		cfg: cfg, ratio: s.serverRatio(), before: *d.t,
 		was: make(map[string]chat.Message), summaryNumber: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
@@ -334,7 +337,7 @@ func (r *round) summaryWriter() levels.Writer {
 		}
 	}
 	if r.cfg.known != nil {
-		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
+		w.Clean = r.cfg.secrets
 	}
 	return w
 }

@@ -8,8 +8,9 @@ import (
 )
 
 // recordWork adds the messages since the last round to the record of the work, and
-// returns a copy and the number of messages ever added that are in it.
-func (s *Session) recordWork() (*summarize.Record, int) {
+// returns a copy and the number of messages ever added that are in it. cfg is that of
+// the round.
+func (s *Session) recordWork(cfg *settings) (*summarize.Record, int) {
 	s.recording.Lock() // a dry run and a round may plan at the same time
 	defer s.recording.Unlock()
 	s.mu.Lock()
@@ -21,8 +22,8 @@ func (s *Session) recordWork() (*summarize.Record, int) {
 	work := s.work
 	s.mu.Unlock()
 	request := summarize.Request{Messages: fresh}
-	if s.cfg.known != nil {
-		request = request.Redacted(s.cfg.safely(s.cfg.redactor(s.cfg.known.Secrets)))
+	if cfg.known != nil {
+		request = request.Redacted(cfg.safely(cfg.secrets))
 	}
 	for _, m := range request.Messages {
 		work.Add(m)

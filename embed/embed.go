@@ -110,10 +110,15 @@ func Fuse(cos, lex []float64, w Weights) []float64 {
 		w.Lexical = 1
 	}
 	n := max(len(cos), len(lex))
-	cos, lex = finiteScores(cos, n), finiteScores(lex, n)
+	if lex = finiteScores(lex, n); cos != nil {
+		cos = finiteScores(cos, n)
+	}
 	scores := make([]float64, n)
 	for i := range scores {
-		meant := cos[i] + w.Neighbour*betterNeighbour(cos, i, 1)
+		meant := 0.0
+		if cos != nil {
+			meant = cos[i] + w.Neighbour*betterNeighbour(cos, i, 1)
+		}
 		said := lex[i] + w.Nearby*betterNeighbour(lex, i, 1) + w.Further*betterNeighbour(lex, i, 2)
 		scores[i] = roundScore(meant + w.Lexical*said + w.Recency*relativePlace(i, n))
 	}
@@ -121,8 +126,11 @@ func Fuse(cos, lex []float64, w Weights) []float64 {
 }
 
 // finiteScores returns n scores, with 0 for missing values and for those that are
-// not numbers.
+// not numbers: scores itself if there are none.
 func finiteScores(scores []float64, n int) []float64 {
+	if len(scores) == n && !slices.ContainsFunc(scores, func(s float64) bool { return !isFinite(s) }) {
+		return scores
+	}
 	out := make([]float64, n)
 	for i, s := range scores {
 		if isFinite(s) {

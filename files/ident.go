@@ -146,10 +146,17 @@ func endOfPath(text string, i, end int) (at int, ok bool) {
 // wordIdent yields the word at i if it is an identifier, and returns where to
 // continue.
 func wordIdent(text string, i, end int, yield func(start, end int)) int {
-	j, shape := i, wordShape{hex: true}
+	j, seen, highest := i, uint8(0), uint8(0)
 	for j < end && byteClass[text[j]]&(word|wide) != 0 {
-		shape.addByte(text[j])
+		seen |= byteClass[text[j]]
+		highest = max(highest, text[j])
 		j++
+	}
+	shape := wordShape{hex: seen&^(lower|digit) == 0 && highest <= 'f', ticket: seen == upper}
+	if seen&(upper|score) != 0 { // few words have either
+		for k := i; k < j; k++ {
+			shape.addByte(text[k])
+		}
 	}
 	if shape.isSnakeCase() || shape.camel || shape.hex && j-i >= 7 && j-i <= 40 {
 		if j+1 < end && text[j] == '.' {
@@ -202,11 +209,6 @@ func (s *wordShape) addByte(b byte) {
 	if c == score && s.prev&(lower|upper) != 0 && !s.under {
 		s.under = true
 	}
-	if s.prev == 0 {
-		s.ticket = true
-	}
-	s.ticket = s.ticket && c == upper
-	s.hex = s.hex && (c == digit || b >= 'a' && b <= 'f')
 	s.prev = c
 }
 

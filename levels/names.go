@@ -1,8 +1,6 @@
 package levels
 
 import (
-	"index/suffixarray"
-	"maps"
 	"slices"
 	"strings"
 
@@ -119,28 +117,15 @@ func (v View) named(names []string, text string) []string {
 
 // unsaidNames returns the names that are neither in the texts nor inside another name.
 func unsaidNames(names []string, kept []chat.Message, said string) []string {
-	words := make(map[string]bool)
-	addWords(words, said)
+	x := newNameIndex(names)
+	for _, name := range names {
+		x.markInside(name, true)
+	}
+	x.markInside(said, false)
 	for _, m := range kept {
-		addWords(words, m.TextWithCalls())
+		x.markInside(m.TextWithCalls(), false)
 	}
-	told := wordIndex(slices.Collect(maps.Keys(words)))
-	listed := wordIndex(names)
-	return slices.DeleteFunc(names, func(n string) bool {
-		return len(told.Lookup([]byte(n), 1)) > 0 || len(listed.Lookup([]byte(n), 2)) > 1
-	})
-}
-
-// wordIndex returns an index that finds any part of words. A name holds no line feed.
-func wordIndex(words []string) *suffixarray.Index {
-	return suffixarray.New([]byte(strings.Join(words, "\n")))
-}
-
-// addWords adds the words of a text, separated by blanks.
-func addWords(words map[string]bool, text string) {
-	for w := range strings.FieldsSeq(text) {
-		words[w] = true
-	}
+	return slices.DeleteFunc(names, x.contains)
 }
 
 // limitNames returns as many of names, from the first on, as fit limit tokens.

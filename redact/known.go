@@ -35,10 +35,11 @@ func (r *Redactor) Known() *Known {
 }
 
 // Learn adds the secrets in s, a text or JSON, to k. A short or simple one, such as
-// a word, is found only by its surroundings.
-func (k *Known) Learn(s string) {
+// a word, is found only by its surroundings. plain says that the rules change
+// nothing in s: [Known.Remembered] then returns what [Known.Secrets] does.
+func (k *Known) Learn(s string) (plain bool) {
 	r := &Redactor{steps: k.rules.steps, seen: k.learnValue} // secrets that Extra replaces are not reported
-	r.String(s)
+	return r.String(s) == s && len(k.rules.extra) == 0
 }
 
 // learnValue adds a replaced value. A secret that is split over lines is remembered
@@ -100,6 +101,9 @@ func (k *Known) Secrets(s string) string {
 	rules.pii = false
 	return k.withoutKnown(rules.String(s))
 }
+
+// Remembered returns s without the secrets that k has learnt, and applies no rule.
+func (k *Known) Remembered(s string) string { return k.withoutKnown(s) }
 
 // withoutKnown returns s without the secrets of k.
 func (k *Known) withoutKnown(s string) string {

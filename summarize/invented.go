@@ -23,7 +23,7 @@ func (n *itemList) removeInvented(messages []chat.Message) {
 			continue
 		}
 		if stated == nil {
-			stated, of = statedWords(messages), idsOf(messages)
+			stated, of = statedWords(messages, wordsOfValues(named)), idsOf(messages)
 		}
 		isStated := func(x *summaryItem) bool {
 			return x.first < 0 || x.id != "" && !of[x.id] || allStated(stated, x.text)
@@ -49,17 +49,42 @@ func idsOf(messages []chat.Message) map[string]bool {
 	return ids
 }
 
-// statedWords returns the words of everything but the assistant's prose: its calls
-// are not prose, because it acted on their values.
-func statedWords(messages []chat.Message) map[string]bool {
+// wordsOfValues returns the words of values whose name has several.
+func wordsOfValues(named map[string][]*summaryItem) map[string]bool {
 	words := make(map[string]bool)
+	for _, values := range named {
+		for _, x := range values {
+			if len(values) < 2 {
+				break
+			}
+			_, value, _ := strings.Cut(x.text, " ")
+			for w := range wordTokens(value) {
+				words[w.text] = true
+			}
+		}
+	}
+	return words
+}
+
+// statedWords returns the words of wanted in everything but the assistant's prose: its
+// calls are not prose, because it acted on their values.
+func statedWords(messages []chat.Message, wanted map[string]bool) map[string]bool {
+	words := make(map[string]bool)
+	var begins [256]bool // first bytes of the wanted words
+	for w := range wanted {
+		begins[w[0]] = true
+	}
 	for _, m := range messages {
 		for _, p := range m.Parts {
 			if m.Role == chat.Assistant && p.Kind != chat.Call && p.Kind != chat.Result {
 				continue
 			}
-			for w := range wordTokens(p.Text + " " + p.Args) {
-				words[w.text] = true
+			for _, text := range [2]string{p.Text, p.Args} {
+				for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
+					if w := text[start:end]; begins[w[0]] && wanted[w] {
+						words[w] = true
+					}
+				}
 			}
 		}
 	}

@@ -94,16 +94,65 @@ var (
 // withoutFrame returns an output without the lines and tags with which tools report
 // the exit code.
 func withoutFrame(text string) string {
-	text = outputTags.Replace(text)
-	var kept []string
-	all := strings.Split(text, "\n")
-	for i, line := range all {
-		if edge := i < 8 || i >= len(all)-12; edge && isFrameLine(line) {
-			continue
-		}
-		kept = append(kept, line)
+	if strings.Contains(text, "output>") {
+		text = outputTags.Replace(text)
 	}
-	return strings.TrimSpace(strings.Join(kept, "\n"))
+	head := linesBefore(text, frameHead)
+	tail := max(head, linesAfter(text, frameTail))
+	if !hasFrameLine(text[:head]) && !hasFrameLine(text[tail:]) {
+		return strings.TrimSpace(text)
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	writeUnframed(&b, text[:head])
+	b.WriteString(text[head:tail])
+	writeUnframed(&b, text[tail:])
+	return strings.TrimSpace(b.String())
+}
+
+// frameHead and frameTail are the numbers of lines at either end of an output among
+// which those of a frame are.
+const frameHead, frameTail = 8, 12
+
+// linesBefore returns the length of the first n lines of a text.
+func linesBefore(text string, n int) (at int) {
+	for ; n > 0 && at < len(text); n-- {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// linesAfter returns the beginning of the last n lines of a text.
+func linesAfter(text string, n int) int {
+	at := len(text)
+	for range n {
+		if at = strings.LastIndexByte(text[:at], '\n'); at < 0 {
+			return 0
+		}
+	}
+	return at + 1
+}
+
+func hasFrameLine(text string) bool {
+	for line := range strings.Lines(text) {
+		if isFrameLine(strings.TrimSuffix(line, "\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeUnframed writes the lines that are not of a frame.
+func writeUnframed(b *strings.Builder, text string) {
+	for line := range strings.Lines(text) {
+		if !isFrameLine(strings.TrimSuffix(line, "\n")) {
+			b.WriteString(line)
+		}
+	}
 }
 
 // isFrameLine reports whether a tool added a line to an output.
@@ -111,6 +160,9 @@ func isFrameLine(line string) bool {
 	line = strings.TrimSpace(line)
 	if _, known := logline.ExitCode(line); known {
 		return true
+	}
+	if line == "" || strings.IndexByte("WSOCTDEP[", line[0]) < 0 {
+		return false
 	}
 	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
 		if strings.HasPrefix(line, head) {

@@ -82,7 +82,7 @@ func plainCommand(s string) string {
 func subcommands(line string) []string {
 	line, _, _ = strings.Cut(line, "<<") // the body of a here document
 	var all []string
-	for s := range strings.SplitSeq(strings.NewReplacer("; ", " && ", "\n", " && ").Replace(line), "&&") {
+	for s := range strings.SplitSeq(commandBreaks.Replace(line), "&&") {
 		s, _, _ = strings.Cut(s, " || ")
 		s, _, _ = strings.Cut(s, " | ")
 		if s = plainCommand(s); s != "" && !strings.HasPrefix(s, "cd ") && !strings.HasPrefix(s, "echo ") && !strings.HasPrefix(s, "export ") && !strings.HasPrefix(s, "set ") {
@@ -91,6 +91,9 @@ func subcommands(line string) []string {
 	}
 	return all
 }
+
+// commandBreaks makes && of what separates commands.
+var commandBreaks = strings.NewReplacer("; ", " && ", "\n", " && ")
 
 // commandKey returns what a command does, without its flags: `git push --force` does
 // what `git push` does.

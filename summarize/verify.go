@@ -15,7 +15,12 @@ import (
 // have lost all their lines, and the number of removed lines. It is idempotent. Its
 // time is linear in text and source.
 func Verify(text string, r Request) (clean string, removed int) {
-	return newSourceWords(r).removeUnfounded(text)
+	asked := sourceWords{asked: new(askedWords)}
+	asked.removeUnfounded(text)
+	s := sourceWords{words: make(map[uint64]struct{}), asked: asked.asked}
+	s.asked.closed = true
+	s.addRequest(r)
+	return s.removeUnfounded(text)
 }
 
 // Vet does what [Verify] does, and also returns why the rest cannot be used:
@@ -137,11 +142,17 @@ func (s sourceWords) removeUnfounded(text string) (clean string, removed int) {
 // A sourceWords indexes the words of a text and their pairs.
 type sourceWords struct {
 	words map[uint64]struct{} // of words as written, and of pairs in lower case
-	names map[uint64]struct{} // some of the names
+	names map[uint64]struct{} // some of the names; nil if they are not collected
+	asked *askedWords         // only these are indexed; nil: all
 }
 
 func newSourceWords(r Request) sourceWords {
 	s := sourceWords{words: make(map[uint64]struct{}, 1<<12), names: make(map[uint64]struct{})}
+	s.addRequest(r)
+	return s
+}
+
+func (s sourceWords) addRequest(r Request) {
 	s.addText(r.Previous)
 	s.addText(r.Facts)
 	s.addText(r.Note)
@@ -156,7 +167,6 @@ func newSourceWords(r Request) sourceWords {
 			s.addPart(p)
 		}
 	}
-	return s
 }
 
 func (s sourceWords) addPart(p chat.Part) {
@@ -209,30 +219,66 @@ const shortestHash, longestCut = 7, 12
 
 func (s sourceWords) addText(text string) {
 	var before uint64
-	for w := range wordTokens(text) {
-		exact := hashExact(w.text)
-		s.words[exact] = struct{}{}
-		if len(s.names) < manyNames && isNameToken(w) {
+	for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
+		w := text[start:end]
+		exact, h := hashWord(w)
+		s.addHash(exact)
+		if s.names != nil && len(s.names) < manyNames && isNameToken(newWordToken(w)) {
 			s.names[exact] = struct{}{}
 		}
-		if w.hasDigit && len(w.text) > longestCut {
+		if len(w) > longestCut && newWordToken(w).hasDigit {
 			for n := shortestHash; n <= longestCut; n++ {
-				s.words[hashExact(w.text[:n])] = struct{}{}
+				s.addHash(hashExact(w[:n]))
 			}
 		}
-		h := hashFold(w.text)
-		s.words[pairHash(before, h)] = struct{}{}
+		s.addHash(pairHash(before, h))
 		before = h
 	}
 }
 
-func (s sourceWords) containsWord(word string) bool {
-	_, ok := s.words[hashExact(word)]
+// addHash adds the hash of a word or of a pair, if it is asked for.
+func (s sourceWords) addHash(h uint64) {
+	if s.asked == nil || s.asked.contains(h) {
+		s.words[h] = struct{}{}
+	}
+}
+
+func (s sourceWords) containsWord(word string) bool { return s.containsHash(hashExact(word)) }
+
+func (s sourceWords) containsPair(before, word string) bool {
+	return s.containsHash(pairHash(hashFold(before), hashFold(word)))
+}
+
+func (s sourceWords) containsHash(h uint64) bool {
+	if s.asked != nil && !s.asked.closed {
+		s.asked.add(h)
+		return true // so that everything is asked for
+	}
+	_, ok := s.words[h]
 	return ok
 }
 
-func (s sourceWords) containsPair(before, word string) bool {
-	_, ok := s.words[pairHash(hashFold(before), hashFold(word))]
+// askedWords are the hashes that a text asks a source for. A source is far longer than
+// a text, so most of its hashes are not among them.
+type askedWords struct {
+	hashes map[uint64]struct{}
+	some   [1 << 10]uint64 // a bit for each hash, by its first bits
+	closed bool            // all are known
+}
+
+func (a *askedWords) add(h uint64) {
+	if a.hashes == nil {
+		a.hashes = make(map[uint64]struct{})
+	}
+	a.hashes[h] = struct{}{}
+	a.some[h>>54] |= 1 << (h >> 48 & 63)
+}
+
+func (a *askedWords) contains(h uint64) bool {
+	if a.some[h>>54]&(1<<(h>>48&63)) == 0 {
+		return false
+	}
+	_, ok := a.hashes[h]
 	return ok
 }
 

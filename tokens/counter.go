@@ -19,8 +19,9 @@ const encryptedBytes = 5
 // A Counter counts for one model. It is immutable and safe for concurrent use.
 type Counter struct {
 	count    func(string) int // already by the model's factor
+	raw      *Encoding        // counts without the factor
+	percent  int              // the factor, in hundredths
 	encoding string
-	factor   float64
 	frame    int
 }
 
@@ -34,12 +35,13 @@ func ForModel(model string) (*Counter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count for model %q: %w", model, err)
 	}
-	count := e.Count
-	if f.percent != 100 {
-		count = func(text string) int { return (e.Count(text)*f.percent + 99) / 100 }
-	}
-	return &Counter{count, f.encoding, float64(f.percent) / 100, f.frame}, nil
+	c := &Counter{raw: e, percent: f.percent, encoding: f.encoding, frame: f.frame}
+	c.count = func(text string) int { return c.scaledCount(e.Count(text)) }
+	return c, nil
 }
+
+// scaledCount returns a number of tokens by the model's factor, rounded up.
+func (c *Counter) scaledCount(tokens int) int { return (tokens*c.percent + 99) / 100 }
 
 // With returns a counter that counts text by count, and everything else as c does.
 func (c *Counter) With(count func(string) int) *Counter {
@@ -49,7 +51,9 @@ func (c *Counter) With(count func(string) int) *Counter {
 }
 
 // Describe returns the encoding and the factor of c.
-func (c *Counter) Describe() (encoding string, factor float64) { return c.encoding, c.factor }
+func (c *Counter) Describe() (encoding string, factor float64) {
+	return c.encoding, float64(c.percent) / 100
+}
 
 // Text returns the tokens of text, rounded up.
 func (c *Counter) Text(text string) int { return c.count(text) }

@@ -5,12 +5,13 @@
 package edit
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -159,21 +160,34 @@ func Replay(original chat.Transcript, rounds []Round) (t chat.Transcript, fit []
 // and as its text on the wire, and so has an opaque part.
 func Sum(t chat.Transcript) string {
 	h := sha256.New()
+	w := bufio.NewWriterSize(h, sumBuffer) // a hash gets many short texts; writing to it never fails
 	for _, m := range t {
-		fmt.Fprintf(h, "%s %d\n", m.Role, len(m.Parts))
+		_, _ = w.Write(appendHead(w.AvailableBuffer(), string(m.Role), len(m.Parts)))
 		for _, p := range m.Parts {
 			kind := p.Kind
 			if kind == chat.Summary || kind == chat.Opaque {
 				kind = chat.Text
 			}
-			fmt.Fprintf(h, "%s %d %d %d %d\n", kind, len(p.Text), len(p.ID), len(p.Name), len(p.Args))
+			_, _ = w.Write(appendHead(w.AvailableBuffer(), string(kind), len(p.Text), len(p.ID), len(p.Name), len(p.Args)))
 			for _, s := range []string{p.Text, p.ID, p.Name, p.Args} {
-				io.WriteString(h, s)
+				_, _ = w.WriteString(s)
 			}
 			if p.Image != nil {
-				fmt.Fprintf(h, "%s %d %s", p.Image.MediaType, len(p.Image.Data), p.Image.Data+p.Image.URL)
+				fmt.Fprintf(w, "%s %d %s", p.Image.MediaType, len(p.Image.Data), p.Image.Data+p.Image.URL)
 			}
 		}
 	}
+	_ = w.Flush()
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+const sumBuffer = 4 << 10
+
+// appendHead appends a line with a name and numbers to b.
+func appendHead(b []byte, name string, numbers ...int) []byte {
+	b = append(b, name...)
+	for _, n := range numbers {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return append(b, '\n')
 }

@@ -126,6 +126,9 @@ func ExitCode(text string) (code int, known bool) {
 			return parseDigits(all[len(all)-1][1]), true
 		}
 	}
+	if !strings.Contains(text, "\n") {
+		return exitCodeOf(text)
+	}
 	rest := text
 	for range exitHead {
 		line, more, _ := strings.Cut(rest, "\n")
@@ -155,7 +158,7 @@ func ExitCode(text string) (code int, known bool) {
 
 // exitCodeOf returns the exit code in a line.
 func exitCodeOf(line string) (code int, known bool) {
-	if len(line) > 200 || !strings.ContainsAny(line, "0123456789") {
+	if len(line) > 200 || !mayNameExitCode(line) {
 		return 0, false // the patterns take far longer
 	}
 	line = strings.ToLower(strings.TrimSpace(chat.Visible(line)))
@@ -168,6 +171,22 @@ func exitCodeOf(line string) (code int, known bool) {
 		}
 	}
 	return 0, false
+}
+
+// mayNameExitCode reports whether a line has a digit, and letters of a word that the
+// patterns of exit codes need: code, status, exit.
+func mayNameExitCode(line string) bool {
+	var seen [1 << 5]bool // letters in either case
+	digit := false
+	for i := range len(line) {
+		c := line[i]
+		digit = digit || '0' <= c && c <= '9'
+		if c|0x20 >= 'a' && c|0x20 <= 'z' {
+			seen[c&0x1f] = true
+		}
+	}
+	has := func(letter byte) bool { return seen[letter&0x1f] }
+	return digit && (has('c') && has('o') && has('d') && has('e') || has('s') && has('t') && has('a') && has('u') || has('e') && has('x') && has('i') && has('t'))
 }
 
 func parseDigits(s string) int {
