@@ -29,22 +29,34 @@ type pathLock struct {
 
 // lockPath takes the lock in the file path, with a short wait.
 func lockPath(ctx context.Context, path string) (*pathLock, error) {
-	return waitForLock(ctx, path, (*flock.Flock).TryLockContext, false)
+	return waitForLock(ctx, path, false)
 }
 
 // sharePath takes the lock in the file path together with others that share it.
 func sharePath(ctx context.Context, path string) (*pathLock, error) {
-	return waitForLock(ctx, path, (*flock.Flock).TryRLockContext, true)
+	return waitForLock(ctx, path, true)
 }
 
-func waitForLock(ctx context.Context, path string, try func(*flock.Flock, context.Context, time.Duration) (bool, error), shared bool) (*pathLock, error) {
+// waitForLock takes a lock that is free at once, and waits for another one for at most
+// lockWait.
+func waitForLock(ctx context.Context, path string, shared bool) (*pathLock, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, planted(path, info.Mode())
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow))
-	short, stop := context.WithTimeout(ctx, lockWait)
-	defer stop()
-	held, err := try(lock, short, lockAgain)
+	try, wait := lock.TryLock, lock.TryLockContext
+	if shared {
+		try, wait = lock.TryRLock, lock.TryRLockContext
+	}
+	held, err := try()
+	if err == nil && !held {
+		short, stop := context.WithTimeout(ctx, lockWait)
+		defer stop()
+		held, err = wait(short, lockAgain)
+	}
 	switch {
 	case held:
 		l := &pathLock{lock, path, shared}

@@ -109,7 +109,7 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 		d.inspectServer(ctx, s)
 	}
 	e := d.openEngine(ctx, s)
-	trials, stop := context.WithTimeout(ctx, o.allTrials())
+	trials, stop := context.WithTimeoutCause(ctx, o.allTrials(), fmt.Errorf("no answer within the %s for all trials of models", o.allTrials()))
 	defer stop()
 	d.describeWindow(trials, s, p)
 	if e.embedder != nil {
@@ -135,14 +135,11 @@ func (o Options) allTrials() time.Duration { return o.Try * 3 / 2 }
 // all trials.
 func (o Options) tryModel(ctx context.Context, model string, f func(context.Context) *RoundTrip) *RoundTrip {
 	o.Trying(model)
-	short, stop := context.WithTimeout(ctx, o.Try)
+	short, stop := context.WithTimeoutCause(ctx, o.Try, fmt.Errorf("no answer within %s", o.Try))
 	defer stop()
 	t := f(short)
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		t.Error = fmt.Sprintf("no answer within the %s for all trials of models", o.allTrials())
-	case errors.Is(short.Err(), context.DeadlineExceeded):
-		t.Error = fmt.Sprintf("no answer within %s", o.Try)
+	if t.Error != "" && errors.Is(short.Err(), context.DeadlineExceeded) {
+		t.Error = context.Cause(short).Error() // of the limit that passed first
 	}
 	return t
 }

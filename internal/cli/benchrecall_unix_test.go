@@ -38,7 +38,7 @@ func TestInterruptEndsRecallOfAPipeAndLeavesNoFile(t *testing.T) {
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("it ended with %v", err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(5 * time.Minute):
 				t.Fatal("it goes on after an interrupt")
 			}
 			if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {

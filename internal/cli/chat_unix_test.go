@@ -33,6 +33,8 @@ type terminal struct {
 	dir    string
 	screen bytes.Buffer // the recording
 
+	recorded string // the recording as it was
+
 	pictured string // the screen that the documents show
 	server   string // the address of the model's server, which differs each time
 }
@@ -119,40 +121,65 @@ func (x *terminal) captured(args ...string) string {
 	return strings.Join(lines, "\n")
 }
 
+// A step of a program on a terminal may take so long, on any machine.
+const hang = 5 * time.Minute
+
+// screenWith waits until the screen is as expected. what is for people.
+func (x *terminal) screenWith(what string, expected func(screen string) bool) string {
+	x.t.Helper()
+	for end := time.Now().Add(hang); ; time.Sleep(20 * time.Millisecond) {
+		now := x.shown()
+		if expected(now) {
+			return now
+		}
+		if time.Now().After(end) {
+			x.t.Fatalf("%s is not shown, but:\n%s", what, now)
+		}
+	}
+}
+
+// idle reports whether a screen is that of a program that waits for input.
+func idle(screen string) bool { return !strings.Contains(screen, "Ctrl+C stops") }
+
 // until waits until a text is shown and the program is idle.
 func (x *terminal) until(text string) string {
 	x.t.Helper()
-	var now string
-	for range 500 {
-		now = x.shown()
-		if strings.Contains(now, text) && !strings.Contains(now, "Ctrl+C stops") {
-			return now
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	x.t.Fatalf("%q is not shown, but:\n%s", text, now)
-	return ""
+	return x.screenWith(strconv.Quote(text), func(s string) bool { return strings.Contains(s, text) && idle(s) })
 }
 
 // while waits until a text is shown, even if the program is busy.
 func (x *terminal) while(text string) string {
 	x.t.Helper()
-	var now string
-	for range 500 {
-		if now = x.shown(); strings.Contains(now, text) {
-			return now
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	x.t.Fatalf("%q is not shown, but:\n%s", text, now)
-	return ""
+	return x.screenWith(strconv.Quote(text), func(s string) bool { return strings.Contains(s, text) })
 }
 
-// record adds the screen to the recording.
-func (x *terminal) record(what string) {
+// settled returns the screen once it is drawn: a screen may be read while tmux has
+// half of the program's output. It waits for the screen that is expected, if there is
+// one, for some time, and else until the screen has not changed for a moment.
+func (x *terminal) settled(expected func(screen string) bool) string {
+	x.t.Helper()
+	last, same := "", 0
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		now := x.shown()
+		if same++; now != last {
+			last, same = now, 0
+		}
+		if expected(now) || same >= 3 && time.Now().After(end) || same >= 3 && *update {
+			return now
+		}
+	}
+}
+
+// record adds the screen to the recording, and returns it.
+func (x *terminal) record(what string) string {
 	x.t.Helper()
 	const rule = "--------------------------------------------------------------------------------"
-	fmt.Fprintf(&x.screen, "%s:\n%s\n%s\n%s\n\n", what, rule, x.shown(), rule)
+	entry := func(screen string) string {
+		return fmt.Sprintf("%s:\n%s\n%s\n%s\n\n", what, rule, screen, rule)
+	}
+	shown := x.settled(func(s string) bool { return strings.Contains(x.recorded, entry(s)) })
+	x.screen.WriteString(entry(shown))
+	return shown
 }
 
 // screenPicture returns a screen as an SVG with the reader's colours.
@@ -194,13 +221,11 @@ func (x *terminal) kill() {
 // gone waits until the program has ended.
 func (x *terminal) gone() {
 	x.t.Helper()
-	for range 500 {
-		if exec.Command("tmux", "-L", x.socket, "has-session").Run() != nil {
-			return
+	for end := time.Now().Add(hang); exec.Command("tmux", "-L", x.socket, "has-session").Run() == nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			x.t.Fatal("the program goes on")
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	x.t.Fatal("the program goes on")
 }
 
 // session returns the session file and its messages.
@@ -263,6 +288,11 @@ func goFile(n int) string {
 
 func TestChatOnATerminal(t *testing.T) {
 	x := newTerminal(t)
+	kept, err := os.ReadFile(filepath.Join("testdata", "chat.txt"))
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	x.recorded = string(kept)
 	ended := make(chan struct{})
 	server := fault.Fake(t, fault.Model{Name: "llama3.2:1b", Capabilities: []string{fault.Completion}, Window: 8192})
 	server.Answer, x.server = answerer(ended), server.URL
@@ -314,14 +344,12 @@ func TestChatOnATerminal(t *testing.T) {
 	x.until("bytes  outlined")
 	x.typed("/why")
 	x.until("picked level soft")
-	x.record("/files and /why")
-	x.pictured = x.shown()
+	x.pictured = x.record("/files and /why")
 	x.fill("hard", 40)
 	x.record("Hard: what matters least for the question at hand goes")
 	x.typed("list all you know of it")
 	x.until("↓ emergency")
-	compacted := x.shown()
-	x.record("Emergency: a long answer fills the window, and a summary takes the place of the rest")
+	compacted := x.record("Emergency: a long answer fills the window, and a summary takes the place of the rest")
 	x.paste(strings.Repeat("all that is left of the window is filled by this text. ", 168))
 	x.keys("Enter")
 	x.until("You said: ")
@@ -338,12 +366,7 @@ func TestChatOnATerminal(t *testing.T) {
 	x.record("/undo takes it back")
 
 	x.typed("wait for me")
-	for range 500 {
-		if strings.Contains(x.shown(), "waiting for the answer") {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	x.while("waiting for the answer")
 	raw, stood := x.session("demo")
 	if lastTyped(stood) != "wait for me" {
 		t.Errorf("on disk the last message is %q", lastTyped(stood))
@@ -429,16 +452,11 @@ func (x *terminal) tells(text string) string {
 	for i := range 10 {
 		line := fmt.Sprintf("%s, part %d", text, i)
 		x.typed(line)
-		for range 500 {
-			s := x.shown()
-			ended := strings.Contains(s, endOf(line))
-			if ended && strings.Contains(s, roundShown) {
-				return line
-			}
-			if ended && !strings.Contains(s, "Ctrl+C stops") {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
+		s := x.screenWith("the answer", func(s string) bool {
+			return strings.Contains(s, endOf(line)) && (strings.Contains(s, roundShown) || idle(s))
+		})
+		if strings.Contains(s, roundShown) {
+			return line
 		}
 	}
 	x.t.Fatalf("no round was made:\n%s", x.shown())
@@ -448,17 +466,13 @@ func (x *terminal) tells(text string) string {
 // released lets summaries be written until a text is shown and the program is idle.
 func (x *terminal) released(write chan<- struct{}, text string) string {
 	x.t.Helper()
-	for range 500 {
+	return x.screenWith(strconv.Quote(text), func(s string) bool {
 		select {
 		case write <- struct{}{}:
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-		if s := x.shown(); strings.Contains(s, text) && !strings.Contains(s, "Ctrl+C stops") {
-			return s
-		}
-	}
-	x.t.Fatalf("%q is not shown, but:\n%s", text, x.shown())
-	return ""
+		return strings.Contains(s, text) && idle(s)
+	})
 }
 
 // A round after an answer is made while the user reads: input that is typed

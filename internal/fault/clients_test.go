@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -95,11 +96,48 @@ func checkReports(t *testing.T, upstream, chatter, embedder string) {
 	}
 }
 
+// lateContext is a context whose deadline passes when a test says so.
+type lateContext struct {
+	context.Context
+	passed <-chan struct{}
+}
+
+func (l lateContext) Done() <-chan struct{} { return l.passed }
+
+func (l lateContext) Err() error {
+	select {
+	case <-l.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// lateAfter returns a context whose deadline passes a moment after the proxy has so
+// many requests: the server was reached, however slow the machine is.
+func lateAfter(p *fault.Proxy, requests int) (context.Context, context.CancelFunc) {
+	passed, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(passed)
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-time.After(20 * time.Millisecond):
+				if len(p.Requests()) >= requests {
+					return
+				}
+			}
+		}
+	}()
+	return lateContext{context.Background(), passed}, sync.OnceFunc(func() { close(stopped) })
+}
+
 // check asks for a chat and for vectors.
 func (r reported) check(t *testing.T, p *fault.Proxy, c client, chatter, embedder string) {
 	limited := func() (context.Context, context.CancelFunc) {
 		if r.slow {
-			return context.WithTimeout(t.Context(), time.Second)
+			return lateAfter(p, len(p.Requests())+1)
 		}
 		return context.WithTimeout(t.Context(), 5*time.Minute)
 	}

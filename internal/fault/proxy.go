@@ -88,9 +88,15 @@ func (p *Proxy) Set(f Fault) {
 	case f.down:
 		p.closeConnections()
 	case p.server == nil:
-		if err := p.listenLocked(); err != nil {
-			panic(err) // the port was in use a moment ago
+		err := p.listenLocked()
+		for range 1000 { // a connection of another program may have the port for a moment
+			if err == nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+			err = p.listenLocked()
 		}
+		panic(err)
 	}
 }
 

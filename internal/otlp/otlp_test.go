@@ -220,6 +220,17 @@ func TestDeadCollectorIsReported(t *testing.T) {
 	}
 }
 
+// awaited is a context that calls begun when somebody waits for its end.
+type awaited struct {
+	context.Context
+	begun func()
+}
+
+func (a awaited) Done() <-chan struct{} {
+	a.begun()
+	return a.Context.Done()
+}
+
 func TestCloseDoesNotTryAgainAndAgain(t *testing.T) {
 	var requests atomic.Int32
 	closing := make(chan struct{})
@@ -234,8 +245,7 @@ func TestCloseDoesNotTryAgainAndAgain(t *testing.T) {
 	for range events {
 		sink.Emit(trace.New("s", at, at, trace.Warning{Severity: "low", Message: "m"}))
 	}
-	time.AfterFunc(100*time.Millisecond, func() { close(closing) })
-	if err := sink.Close(t.Context()); err != nil {
+	if err := sink.Close(awaited{t.Context(), sync.OnceFunc(func() { close(closing) })}); err != nil {
 		t.Error(err)
 	}
 	if n := requests.Load(); n > 3 || sink.Lost() < events {

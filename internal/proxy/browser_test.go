@@ -56,8 +56,13 @@ func startBrowser(t *testing.T) *browser {
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
+	profile, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // helpers of Chromium that outlive it may still write there
 	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
+		"--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // its descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -129,28 +134,39 @@ func (b *browser) send(method string, params any) (chan browserAnswer, error) {
 // call sends a command, and reads its result.
 func (b *browser) call(result any, method string, params any) {
 	b.t.Helper()
+	if err := b.tryCall(result, method, params); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (b *browser) tryCall(result any, method string, params any) error {
 	c, err := b.send(method, params)
 	if err != nil {
-		b.t.Fatalf("%s: %v", method, err)
+		return err
 	}
 	select {
 	case a := <-c:
 		if a.Error != nil {
-			b.t.Fatalf("%s: %s", method, a.Error.Message)
+			return errors.New(a.Error.Message)
 		}
-		if result != nil {
-			if err := json.Unmarshal(a.Result, result); err != nil {
-				b.t.Fatalf("%s: %v in %s", method, err, a.Result)
-			}
+		if result == nil {
+			return nil
 		}
-	case <-time.After(30 * time.Second):
-		b.t.Fatalf("%s: no answer", method)
+		return json.Unmarshal(a.Result, result)
+	case <-time.After(5 * time.Minute): // which bounds a hang
+		return errors.New("no answer")
 	}
 }
 
 // eval returns the value of an expression in the tab.
 func (b *browser) eval(result any, expression string) {
 	b.t.Helper()
+	if err := b.tryEval(result, expression); err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+func (b *browser) tryEval(result any, expression string) error {
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct {
@@ -158,32 +174,33 @@ func (b *browser) eval(result any, expression string) {
 			Exception struct{ Description string }
 		}
 	}
-	b.call(&r, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
-	if r.ExceptionDetails != nil {
-		b.t.Fatalf("%s: %s %s", expression, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+	err := b.tryCall(&r, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	switch {
+	case err != nil:
+		return err
+	case r.ExceptionDetails != nil:
+		return errors.New(r.ExceptionDetails.Text + " " + r.ExceptionDetails.Exception.Description)
+	case result == nil || len(r.Result.Value) == 0:
+		return nil
 	}
-	if result != nil && len(r.Result.Value) > 0 {
-		if err := json.Unmarshal(r.Result.Value, result); err != nil {
-			b.t.Fatalf("%s: %v", expression, err)
-		}
-	}
+	return json.Unmarshal(r.Result.Value, result)
 }
 
-// wait waits until an expression is true in the tab.
+// wait waits until an expression is true in the tab. While a page is replaced by the
+// next one, an expression has no value, but an error.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	end := time.Now().Add(15 * time.Second)
-	for {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var ok bool
-		if b.eval(&ok, "Boolean("+expression+")"); ok {
+		err := b.tryEval(&ok, "Boolean("+expression+")")
+		if err == nil && ok {
 			return
 		}
 		if time.Now().After(end) {
 			var text string
-			b.eval(&text, "document.body.innerText")
-			b.t.Fatalf("never true: %s\nthe page says\n%s", expression, text)
+			_ = b.tryEval(&text, "document.body.innerText")
+			b.t.Fatalf("never true: %s, %v\nthe page says\n%s", expression, err, text)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 

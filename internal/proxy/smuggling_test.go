@@ -23,7 +23,7 @@ func (s *setup) conversation(t *testing.T, text string) (statuses []int) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(5 * time.Minute))
 	_, _ = io.WriteString(c, text)
 	from := bufio.NewReader(c)
 	for {

@@ -34,7 +34,7 @@ func TestEventsOfTranscriptsAreAllTaken(t *testing.T) {
 		}
 		taken[filepath.Dir(name)]++
 		preset := []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}[i%3]
-		t.Run(filepath.Base(name), func(t *testing.T) { replay(t, preset, c.Messages[:min(len(c.Messages), 200)]) })
+		run(t, filepath.Base(name), func(t *testing.T) { replay(t, preset, c.Messages[:min(len(c.Messages), 200)]) })
 	}
 }
 

@@ -28,6 +28,8 @@ import (
 type Options struct {
 	Age    time.Duration // of a conversation since its last request; 0: 30 days
 	Lease  time.Duration // that the lease of a proxy which died lasts; 0: 15 seconds
+	Extend time.Duration // between extensions of a lease; 0: a third of Lease
+	Answer time.Duration // limit of a connection, and of an answer; 0: 1 second, and 3
 	Prefix string        // of all keys; "": "tiercompact:"
 }
 
@@ -61,12 +63,15 @@ func Open(ctx context.Context, address string, o Options) (*State, error) {
 	if err != nil {
 		return nil, errors.New("the URL of the state is wrong; it takes redis://HOST:PORT/NUMBER, or rediss:// for TLS") // err may quote a password
 	}
-	to.DialTimeout, to.ReadTimeout, to.WriteTimeout = connectWithin, answerWithin, answerWithin
+	to.DialTimeout = cmp.Or(o.Answer, connectWithin)
+	o.Answer = cmp.Or(o.Answer, answerWithin)
+	to.ReadTimeout, to.WriteTimeout = o.Answer, o.Answer
 	to.MaxRetries, to.DialerRetries, to.ContextTimeoutEnabled = 1, 1, true
 	to.DisableIdentity = true
 	to.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	o.Age = cmp.Or(o.Age, 30*24*time.Hour)
 	o.Lease = cmp.Or(o.Lease, 15*time.Second)
+	o.Extend = cmp.Or(o.Extend, o.Lease/3)
 	o.Prefix = cmp.Or(o.Prefix, "tiercompact:")
 	logging.Disable() // its errors are returned too
 	s := &State{client: redis.NewClient(to), o: o}
@@ -95,14 +100,27 @@ func (s *State) ready() error {
 	return nil
 }
 
-// checked notes a failure of the connection. An answer that says nothing is none.
-func (s *State) checked(err error) error {
+// checked notes a failure of the connection. An answer that says nothing is none, and
+// neither is a caller whose time is over.
+func (s *State) checked(ctx context.Context, err error) error {
+	if err != nil && contextEnded(ctx) != nil {
+		return contextEnded(ctx)
+	}
 	var answer redis.Error
 	if err == nil || errors.Is(err, redis.Nil) || errors.As(err, &answer) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	s.down.Store(time.Now().Add(downFor).UnixNano())
 	return err
+}
+
+// contextEnded returns the error of a context that has ended. A connection may notice
+// first that the deadline has passed.
+func contextEnded(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // Find implements [proxy.State].
@@ -115,7 +133,7 @@ func (s *State) Find(ctx context.Context, space string, chain []proxy.Link) (pro
 	}
 	ids, err := s.newest(ctx, s.beginning(space, chain[0]), maxSiblings)
 	if err != nil {
-		return proxy.Tip{}, 0, s.checked(err)
+		return proxy.Tip{}, 0, s.checked(ctx, err)
 	}
 	tips, err := s.tips(ctx, ids)
 	if err != nil {
@@ -141,7 +159,7 @@ func (s *State) tips(ctx context.Context, ids []string) ([]proxy.Tip, error) {
 	}
 	values, err := s.client.MGet(ctx, keys...).Result()
 	if err != nil {
-		return nil, s.checked(err)
+		return nil, s.checked(ctx, err)
 	}
 	var tips []proxy.Tip
 	for i, v := range values {
@@ -160,7 +178,7 @@ func (s *State) Has(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	n, err := s.client.Exists(ctx, s.key("tip", id)).Result()
-	return n > 0, s.checked(err)
+	return n > 0, s.checked(ctx, err)
 }
 
 // List implements [proxy.State].
@@ -170,7 +188,7 @@ func (s *State) List(ctx context.Context) ([]proxy.Tip, error) {
 	}
 	ids, err := s.newest(ctx, s.key("all"), maxListed)
 	if err != nil {
-		return nil, s.checked(err)
+		return nil, s.checked(ctx, err)
 	}
 	return s.tips(ctx, ids)
 }
@@ -203,7 +221,7 @@ func (s *State) Touch(ctx context.Context, tip proxy.Tip) error {
 		}
 		return nil
 	})
-	return s.checked(err)
+	return s.checked(ctx, err)
 }
 
 // Rounds implements [proxy.State].
@@ -213,7 +231,7 @@ func (s *State) Rounds(ctx context.Context, id string) ([]byte, uint64, error) {
 	}
 	values, err := s.client.HMGet(ctx, s.key("rounds", id), "version", "data").Result()
 	if err != nil {
-		return nil, 0, s.checked(err)
+		return nil, 0, s.checked(ctx, err)
 	}
 	version, _ := values[0].(string)
 	data, _ := values[1].(string)
@@ -243,7 +261,7 @@ func (s *State) SetRounds(ctx context.Context, id string, data []byte, version u
 	stored, err := setRounds.Run(ctx, s.client, []string{s.key("rounds", id)},
 		strconv.FormatUint(version, 10), strconv.FormatUint(version+1, 10), data, s.o.Age.Milliseconds()).Int()
 	if err != nil {
-		return s.checked(err)
+		return s.checked(ctx, err)
 	}
 	if stored != 1 {
 		return proxy.ErrConflict
@@ -272,7 +290,7 @@ func (s *State) Lease(ctx context.Context, id string) (func(), error) {
 			return s.hold(key, token), nil
 		}
 		if !errors.Is(err, redis.Nil) {
-			return nil, s.checked(err)
+			return nil, s.checked(ctx, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -289,14 +307,14 @@ func (s *State) hold(key, token string) func() {
 	var once sync.Once
 	var held sync.WaitGroup
 	held.Go(func() {
-		every := time.NewTicker(s.o.Lease / 3)
+		every := time.NewTicker(s.o.Extend)
 		defer every.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-every.C:
-				ctx, stop := context.WithTimeout(context.Background(), answerWithin)
+				ctx, stop := context.WithTimeout(context.Background(), s.o.Answer)
 				_ = extend.Run(ctx, s.client, []string{key}, token, s.o.Lease.Milliseconds()).Err() // at worst it is lost
 				stop()
 			}
@@ -306,7 +324,7 @@ func (s *State) hold(key, token string) func() {
 		once.Do(func() {
 			close(done)
 			held.Wait()
-			ctx, stop := context.WithTimeout(context.Background(), answerWithin)
+			ctx, stop := context.WithTimeout(context.Background(), s.o.Answer)
 			defer stop()
 			_ = release.Run(ctx, s.client, []string{key}, token).Err() // else it expires
 		})

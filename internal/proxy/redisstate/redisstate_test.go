@@ -3,6 +3,7 @@ package redisstate_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,11 @@ type server struct {
 	port    string
 	URL     string
 	cmd     *exec.Cmd
+	ended   <-chan struct{} // closed when cmd has
 }
+
+// hang is longer than any step takes, on any machine.
+const hang = 5 * time.Minute
 
 // startServer starts a server on a free port, and skips the test if there is none.
 func startServer(t *testing.T) *server {
@@ -52,43 +57,59 @@ func startServer(t *testing.T) *server {
 	if s.program == "" {
 		t.Skip("there is no Valkey or Redis; install the package valkey-server or redis-server to run this")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, s.port, _ = net.SplitHostPort(l.Addr().String())
-	l.Close()
-	s.URL = "redis://127.0.0.1:" + s.port + "/0"
-	s.start()
 	t.Cleanup(s.kill)
-	return s
+	for range 10 { // another program may take the port first
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, s.port, _ = net.SplitHostPort(l.Addr().String())
+		l.Close()
+		s.URL = "redis://127.0.0.1:" + s.port + "/0"
+		if s.start() {
+			return s
+		}
+	}
+	t.Fatal("the server does not start")
+	return nil
 }
 
-func (s *server) start() {
+// start starts the server, and reports whether it answers at its port.
+func (s *server) start() bool {
 	s.t.Helper()
 	s.cmd = exec.Command(s.program, "--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.t.TempDir(), "--daemonize", "no")
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", "127.0.0.1:"+s.port)
-		if err == nil {
-			c.Close()
-			return
+	ended := make(chan struct{})
+	s.ended = ended
+	go func() { _ = s.cmd.Wait(); close(ended) }()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.port, DisableIdentity: true})
+	defer client.Close()
+	for end := time.Now().Add(hang); ; {
+		if answer := client.Info(s.t.Context(), "server"); strings.Contains(answer.Val(), fmt.Sprintf("process_id:%d\r", s.cmd.Process.Pid)) {
+			return true
+		}
+		select {
+		case <-ended: // as it does if the port is in use
+			return false
+		case <-time.After(10 * time.Millisecond):
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("the server does not listen: %v", err)
+			s.t.Fatal("the server does not listen")
 		}
 	}
 }
 
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	<-s.ended
 }
 
+// open opens the state. Its limits are far away, unless a test sets them.
 func (s *server) open(t *testing.T, o redisstate.Options) *redisstate.State {
 	t.Helper()
+	o.Lease, o.Answer = cmp.Or(o.Lease, hang), cmp.Or(o.Answer, hang)
 	state, err := redisstate.Open(t.Context(), s.URL, o)
 	if err != nil {
 		t.Fatal(err)
@@ -396,8 +417,12 @@ func TestWithoutTheServerRequestsPass(t *testing.T) {
 			t.Errorf("headers %v, %d of %d bytes", header, len(model.last()), len(body))
 		}
 	}
-	s.start()
-	for end := time.Now().Add(20 * time.Second); len(model.last()) >= len(body); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(hang); !s.start(); { // its port may be in use for a moment
+		if time.Now().After(end) {
+			t.Fatal("the server does not come back")
+		}
+	}
+	for end := time.Now().Add(hang); len(model.last()) >= len(body); time.Sleep(50 * time.Millisecond) {
 		if n.post(t, body); time.Now().After(end) {
 			t.Fatal("nothing is compacted after the server came back")
 		}
@@ -527,12 +552,15 @@ func checkRounds(t *testing.T, s proxy.State) {
 		t.Errorf("a second lease: %v", err)
 	}
 	release()
+	if ok, err := s.Has(ctx, "one"); !ok || err != nil {
+		t.Errorf("after a caller whose time was over: %v, %v", ok, err)
+	}
 }
 
-// TestALeaseIsExtended holds one for longer than its time.
+// TestALeaseIsExtended sees that the time of a lease becomes longer again.
 func TestALeaseIsExtended(t *testing.T) {
 	s := startServer(t)
-	state := s.open(t, redisstate.Options{Lease: 3 * time.Second})
+	state := s.open(t, redisstate.Options{Extend: 50 * time.Millisecond})
 	release, err := state.Lease(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
