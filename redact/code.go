@@ -105,7 +105,7 @@ func (x assignment) opensBlock(s string, v valueExtent) bool {
 
 // readValue returns the value, which extends to the next space after a password.
 func (x assignment) readValue(s string, g grade) valueExtent {
-	if g == must && byteAt(s, x.i-1) != '>' { // otherwise it ends with its element
+	if g == must && !inElement(s, x.i) { // otherwise it ends with its element
 		return valueAt(s, x.i)
 	}
 	return valueFor(s, x.from, x.i)

@@ -79,14 +79,6 @@ func indexedValue(s string, _, end int) int {
 	return skipToValue(s, j)
 }
 
-// taggedValue is <name>value</name>.
-func taggedValue(s string, from, end int) int {
-	if byteAt(s, end) != '>' || byteAt(s, skipBack(s, from, &dotted)-1) != '<' || space[byteAt(s, end+1)] {
-		return -1
-	}
-	return end + 1
-}
-
 // typedValue is name type = "value".
 func typedValue(s string, _, end int) int {
 	j := skipBlanks(s, end)
@@ -241,11 +233,9 @@ func netrcValue(s string, from, end int) int {
 // prose and the commands of shells.
 func besideName(s string, _, end int) int {
 	j := skipAtMost(s, end, 24, &markBytes)
-	if byteAt(s, j) == 0xe2 {
-		for _, sign := range []string{"→", "—", "–"} {
-			if strings.HasPrefix(s[j:], sign) {
-				j = skipBlanks(s, j+len(sign))
-			}
+	for _, sign := range []string{"→", "—", "–", "➜", "⇒", ">"} {
+		if strings.HasPrefix(s[j:], sign) && (sign != ">" || j > end && (s[j-1] == '-' || s[j-1] == '=')) {
+			j = skipBlanks(s, j+len(sign))
 		}
 	}
 	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {

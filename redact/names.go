@@ -125,12 +125,14 @@ type assignmentForm struct {
 	value    func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
 	most     grade                             // grades of names that are used in this form
 	argument bool                              // the value is one word, with any signs
+	beside   bool                              // the same, after a name that can be nothing else than a password's
 }
 
 var assignmentForms = []assignmentForm{
 	{value: assignedValue, most: must}, {value: indexedValue, most: must}, {value: taggedValue, most: must}, {value: typedValue, most: firm},
-	{value: flagValue, most: firm, argument: true}, {value: listedValue, most: loose}, {value: calledValue, most: loose}, {value: pairedValue, most: firm},
-	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose},
+	{value: flagValue, most: firm, argument: true}, {value: pairedValue, most: firm}, {value: attributeValue, most: firm}, {value: elementText, most: firm, argument: true},
+	{value: listedValue, most: loose, beside: true}, {value: calledValue, most: loose, beside: true},
+	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose, beside: true},
 }
 
 func (n nameFinder) findValue(s string, from, to int) span {
@@ -180,10 +182,21 @@ func (n nameFinder) findValue(s string, from, to int) span {
 			continue
 		}
 		return judgedValue(s, from, i, func(v valueExtent) bool {
-			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80) && g >= strong && spokenWord(s, v.from, false).to > 0
+			if v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) {
+				return true
+			}
+			word := u.argument || u.beside && ofPassword(s[from:to]) || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80
+			return word && g >= strong && spokenWord(s, v.from, false).to > 0
 		})
 	}
 	return span{}
+}
+
+// ofPassword reports whether the word of a name means a password, and not a token or
+// a key, which texts have of other kinds, nor the program passwd.
+func ofPassword(name string) bool {
+	lower := strings.ToLower(name)
+	return lower != "passwd" && !strings.Contains(lower, "token") && !strings.Contains(lower, "secret") && !strings.Contains(lower, "key")
 }
 
 // enoughBytes limits how much of a value is read to decide that it is a secret.
@@ -215,10 +228,15 @@ func valueFor(s string, from, i int) valueExtent {
 		return v
 	}
 	ends := ";"
-	if byteAt(s, i-1) == '>' {
+	if inElement(s, i) {
 		ends = "<"
+		if byteAt(s, i-1) == '[' {
+			ends = "]"
+		}
 	} else if c := byteAt(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
 		ends = "&#"
+	} else if byteAt(s, skipBack(s, i, &blank)-1) == '|' { // the cell of a table
+		ends = "|"
 	}
 	if cut := strings.IndexAny(s[v.from:v.to], ends); cut >= 0 {
 		v.to = v.from + cut

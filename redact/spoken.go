@@ -128,6 +128,9 @@ func unlikeWords(text string) bool {
 // digits: base64-encoded, SHA-256, 12-character, 24h.
 func technical(text string) bool {
 	lower := strings.ToLower(text)
+	if name := strings.TrimRight(strings.TrimLeft(lower, "*&"), digits); machineTypes[name] {
+		return true
+	}
 	for _, p := range []string{"base64", "base32", "sha", "md5", "utf", "argon2", "pbkdf2", "aes", "rsa", "ed25519", "x509", "x.509", "oauth2", "http", "rfc", "iso", "jwt", "pkcs", "hs", "rs", "es", "p-", "v"} {
 		if rest, ok := strings.CutPrefix(lower, p); ok && !strings.ContainsAny(strings.TrimLeft(rest, digits+"-_."), digits) && (len(p) > 2 || skipBytes(rest, 0, &amountBytes) == len(rest)) {
 			return true
@@ -137,6 +140,9 @@ func technical(text string) bool {
 	unit := strings.Trim(text[n:], "-_")
 	return n == len(text) || n > 0 && skipBytes(unit, 0, &lowercase) == len(unit) && (len(unit) < 3 || text[n] == '-' || text[n] == '_')
 }
+
+// machineTypes are types whose names end with a number of bits.
+var machineTypes = newWordSet("int uint float complex i u f int_ uint_ nvarchar varchar char string bytes byte text field arg param input value item line step level page user type mode")
 
 // postgres finds the password in a line of .pgpass, around the port in it:
 // host:port:database:user:password.
