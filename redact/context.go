@@ -220,6 +220,15 @@ func pairedValue(s string, _, end int) int {
 	return skipBlanks(s, j)
 }
 
+// encodedValue is name 7 value, with the number of an encoding, as in the settings
+// of routers.
+func encodedValue(s string, _, end int) int {
+	if byteAt(s, end) == ' ' && strings.IndexByte("045789", byteAt(s, end+1)) >= 0 && byteAt(s, end+2) == ' ' {
+		return end + 3
+	}
+	return -1
+}
+
 // netrcValue is login a password value.
 func netrcValue(s string, from, end int) int {
 	before := s[max(0, from-128):from]

@@ -33,6 +33,8 @@ var secretNames = map[string]grade{
 	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must, "패스워드": must, "비번": must, "인증키": strong, "비밀키": strong, "비밀 키": strong, "api 키": strong, "액세스 키": strong, "토큰": strong, "시크릿": strong,
 	"jelszó": must, "mật khẩu": must, "kata sandi": must, "κωδικός": must, "Κωδικός": must, "كلمة المرور": must, "סיסמה": must, "पासवर्ड": must, "รหัสผ่าน": must,
 
+	"pin code": strong, "secret code": strong, "wifi key": strong, "wi-fi key": strong, "network key": strong, "pre-shared-key": strong, "pre-shared key": strong, "wlan-schlüssel": strong, "netzwerkschlüssel": strong,
+
 	"recovery code": strong, "recovery_code": strong, "backup code": strong, "backup_code": strong, "wep key": strong,
 
 	"credential": firm, "_auth": firm,
@@ -130,17 +132,33 @@ type assignmentForm struct {
 
 var assignmentForms = []assignmentForm{
 	{value: assignedValue, most: must}, {value: indexedValue, most: must}, {value: taggedValue, most: must}, {value: typedValue, most: firm},
-	{value: flagValue, most: firm, argument: true}, {value: pairedValue, most: firm}, {value: attributeValue, most: firm}, {value: elementText, most: firm, argument: true},
+	{value: flagValue, most: firm, argument: true}, {value: encodedValue, most: firm, argument: true}, {value: pairedValue, most: firm}, {value: attributeValue, most: firm}, {value: elementText, most: firm, argument: true},
 	{value: listedValue, most: loose, beside: true}, {value: calledValue, most: loose, beside: true},
 	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose, beside: true},
 }
 
+// findValue finds the value of the name that ends with the word s[from:to], after
+// it or before it.
 func (n nameFinder) findValue(s string, from, to int) span {
 	end := skipAtMost(s, to, 40, &dashed)
 	if end > to+32 {
 		return span{}
 	}
 	g := ownGrade(gradeWithRest(n.grade, s[to-1], s[to:end]), s, from, to)
+	found := valueBehind(s, from, to, end, g)
+	if found.to > 0 || g < strong || !ofPassword(s[from:to]) {
+		return found
+	}
+	if c := byteAt(s, openingQuote(s, end)); c == ',' || c == ')' {
+		if found = rowPassword(s, from, end); found.to > 0 {
+			return found
+		}
+	}
+	return wordBefore(s, from)
+}
+
+// valueBehind returns the value after the name that ends at end and has grade g.
+func valueBehind(s string, from, to, end int, g grade) span {
 	if i := openedKeyAt(s, end); g > 0 && i > 0 {
 		if found := privateKey(s, i, i+len(pemBegin)); found.to > 0 {
 			return found

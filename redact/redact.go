@@ -76,7 +76,13 @@ func ruleAnchors() []anchor {
 		{puttyKey, []string{"private-lines: "}},
 		{postgres, []string{":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5437:", ":5438:", ":5439:", ":15432:", ":25432:", ":54320:", ":54321:", ":54322:", ":55432:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
 		{cookies, []string{"cookie:", "cookie\":", "cookie\\\":", "cookie':", "--cookie ", "--cookie=", " -b '", ` -b "`}},
-		{identified, []string{"identified by "}},
+		{loginPair, loginPhrases},
+		{administrators, []string{"admin:", "admin/", "admin / ", "root:", "root/", "root / ", "administrator:", "administrator / "}},
+		{numberCode, codeNames},
+		{typedPassword, typingCalls},
+		{sentPassword, []string{"send "}},
+		{mailPassword, []string{"auth plain "}},
+		{cachePassword, []string{"auth "}},
 		{vendor, vendors},
 		{general, generals},
 		{jsonWebToken, []string{"eyj"}},
@@ -100,6 +106,14 @@ func ruleAnchors() []anchor {
 		for _, w := range p.programs {
 			all = append(all, anchor{word: w, find: p.findArgument})
 		}
+	}
+	for _, p := range passwordCalls {
+		for _, w := range p.names {
+			all = append(all, anchor{word: w, find: p.findArgument})
+		}
+	}
+	for _, f := range sqlForms {
+		all = append(all, anchor{word: f.words, find: f.find})
 	}
 	for _, t := range knownTokens {
 		all = append(all, anchor{word: strings.ToLower(t.prefix), find: t.findToken})

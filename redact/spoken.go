@@ -8,15 +8,15 @@ import "strings"
 // verbs are between the name of a secret and its value; particles are the same in
 // languages without a space before them.
 var (
-	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
+	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " has been changed to ", " has been reset to ", " has been set to ", " should be ", " must be ", " would be ", " will be ", " equals ", " now ", " incorrect: ", " rejected: ", " invalid: ", " wrong: ", "'s ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
 	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
-	verbLetters = newByteSet("iwtlecrs\xc3") // first bytes of verbs
+	verbLetters = newByteSet("iwtlecrshmn\xc3") // first bytes of verbs after a space
 )
 
 // said is "the name is value".
 func said(s string, _, end int) int {
-	if c := byteAt(s, end); c < 0x80 && (c != ' ' || !verbLetters[byteAt(s, end+1)]) {
+	if c := byteAt(s, end); c < 0x80 && c != '\'' && (c != ' ' || !verbLetters[byteAt(s, end+1)]) {
 		return -1
 	}
 	between := verbs
@@ -60,7 +60,7 @@ func whose(s string, end int) (i int, prompt bool) {
 		return -1, false
 	}
 	line, _, _ := strings.Cut(s[end:min(len(s), end+96)], "\n")
-	if !hasPrefix(line, " for ", " of ", " to ", " on ", " in ", " für ", " von ", " para ", " de ", " del ", " pour ", " [") {
+	if !hasPrefix(line, " for ", " of ", " to ", " on ", " in ", " für ", " von ", " para ", " de ", " del ", " pour ", " du ", " des ", " do ", " da ", " di ", " zum ", " от ", " для ", " is generated for ", " was generated for ", " [") {
 		return -1, false
 	}
 	for j := 1; j < len(line); j++ {
@@ -239,13 +239,4 @@ func sealed(text string) bool {
 		i = end + 1
 	}
 	return false
-}
-
-// identified finds the password after IDENTIFIED BY, in SQL.
-func identified(s string, _, to int) span {
-	v, ok := quotedAt(s, to)
-	if !ok || byteAt(s, v.open) != '\'' || v.to == v.from || isVariable(s[v.from:v.to]) || isTemplate(s[v.from:v.to]) && s[v.from:v.to] != Mark {
-		return span{}
-	}
-	return span{v.from, v.to}
 }
