@@ -92,7 +92,7 @@ func pairedWord(s string, i int) span {
 // administrators finds the password in root:password, and in admin / password, if
 // they begin a line or a string.
 func administrators(s string, from, to int) span {
-	if start := skipMargin(s, lineStart(s, from)); from != start && !(from > start && (quotes[s[from-1]] || s[from-1] == '(' || s[from-1] == ' ')) {
+	if start := skipMargin(s, lineStart(s, from)); from != start && !(from > start && (quotes[s[from-1]] || s[from-1] == '(' || s[from-1] == ' ' || s[from-1] == ':' && digit[byteAt(s, from-2)])) {
 		return span{}
 	}
 	x := pairedWord(s, to)
@@ -195,9 +195,15 @@ func numberCode(s string, from, to int) span {
 	if i < 0 {
 		return span{}
 	}
+	if name := s[from:to]; name != strings.ToUpper(name) && name[1:] != strings.ToLower(name[1:]) {
+		return span{} // CVc
+	}
 	i = openingQuote(s, i)
 	end := skipBytes(s, i, &digit)
-	if n := end - i; n < 3 || n < 4 && to-from > 3 || n > 8 || word[byteAt(s, end)] || byteAt(s, end) == '.' && digit[byteAt(s, end+1)] {
+	for n := 0; n < 2 && byteAt(s, end) == '-' && digit[byteAt(s, end+1)]; n++ { // 144-156-117
+		end = skipBytes(s, end+1, &digit)
+	}
+	if n := end - i - strings.Count(s[i:end], "-"); n < 3 || n < 4 && to-from > 3 || n > 9 || word[byteAt(s, end)] || byteAt(s, end) == '.' && digit[byteAt(s, end+1)] {
 		return span{}
 	}
 	return span{i, end}

@@ -86,7 +86,7 @@ func ownGrade(g grade, s string, from, to int) grade {
 var otherPasses = newWordSet("compass bypass encompass surpass overpass underpass trespass")
 
 // nameSuffixes are the possible ends of the name of a secret after its word.
-var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
+var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base", "_confirmation", "confirmation", "_confirm", "confirm", "_again", "again", "_repeat", "repeat"}
 
 // plainEnds are ends of names that concern a secret and contain none.
 var plainEnds = []string{
@@ -108,7 +108,9 @@ func gradeWithRest(g grade, last byte, rest string) grade {
 	if goesOn { // it is another word
 		return 0
 	}
-	rest = strings.Trim(rest, digits+"_-")
+	if rest = strings.Trim(rest, digits+"_-"); rest == "" && g == must {
+		return strong
+	}
 	for _, s := range plainEnds {
 		if strings.HasSuffix(rest, s) {
 			return 0
@@ -172,7 +174,7 @@ func valueBehind(s string, from, to, end int, g grade) span {
 			return found
 		}
 		for _, value := range []func(string, int, int) int{assignedValue, indexedValue, taggedValue} {
-			if i := value(s, from, end); i >= 0 {
+			if i := value(s, from, end); i >= 0 && !strings.HasPrefix(s[i:], "</") {
 				return statedValue(s, from, to, end, i, g)
 			}
 		}
@@ -200,6 +202,9 @@ func valueBehind(s string, from, to, end int, g grade) span {
 			continue
 		}
 		return judgedValue(s, from, i, func(v valueExtent) bool {
+			if strings.EqualFold(s[v.from:v.to], s[skipBack(s, from, &word):end]) {
+				return false
+			}
 			if v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) {
 				return true
 			}
@@ -214,7 +219,7 @@ func valueBehind(s string, from, to, end int, g grade) span {
 // a key, which texts have of other kinds, nor the program passwd.
 func ofPassword(name string) bool {
 	lower := strings.ToLower(name)
-	return lower != "passwd" && !strings.Contains(lower, "token") && !strings.Contains(lower, "secret") && !strings.Contains(lower, "key")
+	return lower != "passwd" && !strings.Contains(lower, "token") && !strings.Contains(lower, "secret") && (!strings.Contains(lower, "key") || hasPrefix(lower, "wifi", "wi-fi", "network", "pre-shared"))
 }
 
 // enoughBytes limits how much of a value is read to decide that it is a secret.

@@ -38,10 +38,14 @@ func spoken(s string, end int, g grade) span {
 		return span{}
 	}
 	if i := said(s, 0, end); i > 0 {
-		return spokenWord(s, i, false)
+		if x := spokenWord(s, i, false); x.to > 0 {
+			return x
+		}
 	}
-	if strings.HasPrefix(s[end:], " (") {
-		return spokenWord(s, end+len(" ("), false)
+	if hasPrefix(s[end:], " (", " [") {
+		if x := spokenWord(s, end+len(" ("), false); x.to > 0 {
+			return x
+		}
 	}
 	if s[end-1] >= 0x80 && byteAt(s, end) == '(' {
 		return spokenWord(s, end+1, false)
@@ -90,8 +94,10 @@ func spokenWord(s string, i int, prompt bool) span {
 	if n := escapedBreak(s[v.from:v.to]); n >= 0 && !v.quoted {
 		v.to = v.from + n
 	}
-	if n := strings.IndexByte(s[v.from:v.to], ')'); n >= 0 && !v.quoted && byteAt(s, i-1) == '(' {
-		v.to = v.from + n
+	for _, pair := range []string{"()", "[]"} {
+		if n := strings.IndexByte(s[v.from:v.to], pair[1]); n >= 0 && !v.quoted && byteAt(s, i-1) == pair[0] {
+			v.to = v.from + n
+		}
 	}
 	text := s[v.from:v.to]
 	if !v.quoted {
