@@ -23,6 +23,7 @@ type passwordArgument struct {
 	word     string   // an argument that a password follows
 	needs    string   // a text that the arguments contain, if it is not empty
 	pairs    bool     // arguments name=value have passwords as values
+	prose    bool     // the words are also those of sentences: no word of a language is a password
 }
 
 const lastOperand = -1
@@ -37,22 +38,26 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"ldappasswd"}, flags: "wsa"},
 	{programs: []string{"sqlcmd", "zip", "unzip"}, flags: "P", joined: "P"},
 	{programs: []string{"bcp", "ipmitool", "mosquitto_pub", "mosquitto_sub"}, flags: "P"},
-	{programs: []string{"twine", "ncftpput", "ncftpget", "useradd", "usermod", "hydra", "medusa", "crackmapexec", "netexec", "nxc", "evil-winrm", "smbmap", "security unlock-keychain", "security create-keychain"}, flags: "p"},
+	{programs: []string{"twine", "ncftpput", "ncftpget", "useradd", "usermod", "hydra", "medusa", "crackmapexec", "netexec", "nxc", "evil-winrm", "smbmap", "security unlock-keychain", "security create-keychain", "snowsql", "veracrypt", "steghide", "vsce"}, flags: "p"},
+	{programs: []string{"security import"}, flags: "P"},
+	{programs: []string{"slappasswd"}, flags: "s"},
+	{programs: []string{"nuget push"}, flags: "k"},
+	{programs: []string{"rar"}, prefix: "-hp"},
 	{programs: []string{"add-generic-password", "add-internet-password"}, flags: "w"},
 	{programs: []string{"ssh-keygen"}, flags: "NP"},
 	{programs: []string{"snmpget", "snmpwalk", "snmpset", "snmpbulkwalk", "snmpgetnext", "snmptrap"}, flags: "AXc"},
 	{programs: []string{"openssl"}, flags: "kK", prefix: "pass:"},
 	{programs: []string{"xfreerdp", "wfreerdp"}, prefix: "/p:"},
-	{programs: []string{"smbclient", "rpcclient", "smbget", "smbcacls", "smbtree"}, flags: "U", joined: "U", mark: '%'},
+	{programs: []string{"smbclient", "rpcclient", "smbget", "smbcacls", "smbtree", "net ads"}, flags: "U", joined: "U", mark: '%'},
 	{programs: []string{"lftp"}, flags: "u", mark: ','},
 	{programs: []string{"curl"}, flags: "uU", joined: "uU", mark: ':'},
 	{programs: []string{"http", "https", "httpie", "xh", "xhs"}, flags: "a", mark: ':'},
-	{programs: []string{"htpasswd"}, operand: lastOperand, with: 'b'},
+	{programs: []string{"htpasswd", "mosquitto_passwd"}, operand: lastOperand, with: 'b'},
 	{programs: []string{"add_user", "change_password", "authenticate_user"}, behind: []string{"rabbitmqctl"}, operand: 2},
 	{programs: []string{"sqlplus"}, operand: 1, mark: '/'},
 	{programs: []string{"mkpasswd"}, operand: lastOperand},
-	{programs: []string{"openssl passwd", "bw unlock", "convertto-securestring"}, operand: 1},
-	{programs: []string{"bw login", "wpa_passphrase"}, operand: 2},
+	{programs: []string{"openssl passwd", "cargo login", "encrypt_string", "bw unlock", "convertto-securestring"}, operand: 1},
+	{programs: []string{"bw login", "samba-tool user create", "wpa_passphrase"}, operand: 2},
 	{programs: []string{"htdigest"}, operand: 4},
 	{programs: []string{"winrs"}, prefix: "-p:"},
 	{programs: []string{"rclone"}, word: "pass"},
@@ -68,11 +73,12 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"create-secret", "put-secret-value", "update-secret"}, prefix: "--secret-string="},
 
 	// the settings of routers and their daemons
-	{programs: []string{"snmp-server community", "rocommunity", "rwcommunity", "rocommunity6", "rwcommunity6", "key-string", "tacacs-server key", "radius-server key", "isakmp key", "enable secret", "enable password", "ascii-text", "plain-text-password-value"}, operand: 1},
+	{programs: []string{"snmp-server community", "rocommunity", "rwcommunity", "rocommunity6", "rwcommunity6", "key-string", "tacacs-server key", "radius-server key", "isakmp key", "plain-text-password-value"}, operand: 1},
+	{programs: []string{"enable secret", "enable password", "ascii-text"}, operand: 1, prose: true},
 	{programs: []string{"radius-server host", "tacacs-server host"}, word: "key"},
 	{programs: []string{"authentication-key", "message-digest-key"}, word: "md5"},
-	{programs: []string{"chap", "pap", "neighbor"}, word: "password"},
-	{programs: []string{"privilege"}, word: "secret"},
+	{programs: []string{"chap", "pap", "neighbor"}, word: "password", prose: true},
+	{programs: []string{"privilege"}, word: "secret", prose: true},
 }
 
 // commandBytes limits how much of a command line is read.
@@ -336,7 +342,7 @@ func (p passwordArgument) passwordIn(s string, arg span, command bool) span {
 		arg.to -= len(text) - len(strings.TrimRight(text, text[open-1:open]))
 		text = s[arg.from:max(arg.from, arg.to)]
 	}
-	if isNoArgument(text) || !command && skipBytes(text, 0, &letterBytes) == len(text) {
+	if isNoArgument(text) || p.prose && !unlikeWords(text) || !command && skipBytes(text, 0, &letterBytes) == len(text) {
 		return span{}
 	}
 	return arg
@@ -369,18 +375,18 @@ func startsCommand(s string, i int) bool {
 	if n := len(before); before == "" || before[n-1] == ':' && n > 1 && digit[before[n-2]] || strings.IndexByte("$#%>;|&(\"'`{=", before[len(before)-1]) >= 0 {
 		return true
 	}
-	last := before[skipBack(before, len(before), &letterBytes):]
+	last := before[skipBack(before, len(before), &dashed):]
 	return runningWords[strings.ToLower(last)] || strings.Contains(before, "exec ") || strings.IndexByte(before[strings.LastIndexByte(before, ' ')+1:], '=') > 0
 }
 
 var (
 	pathBytes    = newByteSet(letters + digits + "_-./")
-	runningWords = newWordSet("sudo exec run env time nice nohup then do else xargs cmd entrypoint timeout watch")
+	runningWords = newWordSet("ansible-vault vault kubectl oc gh az aws ssm secretsmanager dotnet security sudo exec run env time nice nohup then do else xargs cmd entrypoint timeout watch")
 )
 
 // readers are programs that read a password from a pipe, or from the string after
 // <<<.
-var readers = []string{"--password-stdin", "--with-token", "sudo -S", "chpasswd", "passwd --stdin", "passwd -stdin", "kinit", "cryptsetup ", "smbpasswd -s", "--passphrase-fd 0", "read -s", "vncpasswd -f",
+var readers = []string{"--password-stdin", "--with-token", "sudo -S", "chpasswd", "passwd --stdin", "passwd -stdin", "kinit", "cryptsetup ", "smbpasswd -s", "su - ", "| passwd ", "| sudo passwd ", "--passphrase-fd 0", "read -s", "vncpasswd -f",
 	"secret create", "secret set", "secret put", "secrets create", "secrets versions add", "secret-tool store", "pass insert", "env add", "password=/dev/stdin", "token=/dev/stdin", "secret=/dev/stdin"}
 
 func reads(text string) bool {
@@ -406,9 +412,30 @@ func pipedPassword(s string, from, to int) span {
 	i = skipBlanks(s, i)
 	rest, _, _ := strings.Cut(s[i:min(len(s), i+256)], "\n")
 	if last.to == 0 || byteAt(s, i) != '|' || !reads(rest) {
+		if rest != "" && rest[0] == '>' && keepsPassword(rest) {
+			return writtenPassword(s, last)
+		}
 		return span{}
 	}
 	return handedPassword(s, last, rest)
+}
+
+// keepsPassword reports whether text redirects to a file for a password.
+func keepsPassword(text string) bool {
+	file := strings.TrimLeft(text, "> \"'")
+	if end := strings.IndexAny(file, " \"';&|"); end >= 0 {
+		file = file[:end]
+	}
+	lower := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
+	return strings.Contains(lower, "pass") || strings.Contains(lower, "secret") || strings.Contains(lower, "token") || strings.Contains(file, "/run/secrets/")
+}
+
+// writtenPassword returns the text that is written to the file for a password.
+func writtenPassword(s string, arg span) span {
+	if text := s[arg.from:arg.to]; isNoArgument(text) || !unlikeWords(text) || strings.ContainsAny(text, "|<>=") {
+		return span{}
+	}
+	return arg
 }
 
 // herePassword finds the string after <<< for a program that reads a password.

@@ -99,6 +99,8 @@ func typedValue(s string, _, end int) int {
 	return k
 }
 
+var dimensions = newByteSet(digits + "[]")
+
 // types are the bytes of a type before an equals sign.
 var types = newByteSet(letters + digits + "_.:&<>[]' ")
 
@@ -106,16 +108,24 @@ var types = newByteSet(letters + digits + "_.:&<>[]' ")
 // in the quotes, after any type or constructor.
 func declared(s string, end int) int {
 	j, special := skipBlanks(s, end), false
+	if k := skipAtMost(s, j, 8, &dimensions); k > j && byteAt(s, j) == '[' { // char name[32] = "value"
+		j, special = skipBlanks(s, k), true
+	}
 	if byteAt(s, j) == ':' {
 		k := skipAtMost(s, j+1, 48, &types)
 		special = strings.ContainsAny(s[j:k], "&<")
+		if byteAt(s, k) != '=' {
+			k = j
+		}
 		j = k
 	}
-	if byteAt(s, j) != '=' || byteAt(s, j+1) == '=' || byteAt(s, j+1) == '>' {
+	if strings.HasPrefix(s[j:], "<- ") { // of R
+		j, special = j+1, true
+	} else if c := byteAt(s, j); c != '=' && c != ':' || byteAt(s, j+1) == '=' || byteAt(s, j+1) == '>' {
 		return -1
 	}
 	k := skipBlanks(s, j+1)
-	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from("} {
+	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from(", "new String(", "String(", "SecretStr(", "SecretString(", "SecretString::new(", "SecretString::from(", "Secret(", "Secret::new(", "SecureString(", "Password("} {
 		if strings.HasPrefix(s[k:], constructor) {
 			k, special = k+len(constructor), true
 		}
@@ -194,6 +204,40 @@ func listedValue(s string, from, end int) int {
 	}
 	return j
 }
+
+// comparedValue is expect(name).toBe("value"), name.equals("value"), and the like.
+func comparedValue(s string, _, end int) int {
+	j := end
+	for range 2 {
+		if byteAt(s, j) == '(' && byteAt(s, j+1) == ')' {
+			j += 2
+		}
+		if byteAt(s, j) == ')' {
+			j++
+		}
+	}
+	for _, call := range []string{".toBe(", ".toEqual(", ".toStrictEqual(", ".equals(", ".equalsIgnoreCase(", ".strip() == ", ".trim() === ", ".isEqualTo(", ".to_eq(", ".to eq("} {
+		if strings.HasPrefix(s[j:], call) && openingQuote(s, j+len(call)) > j+len(call) {
+			return j + len(call)
+		}
+	}
+	return -1
+}
+
+// passedValue is call("name", "value"), with nothing else in it.
+func passedValue(s string, from, end int) int {
+	i := listedValue(s, from, end)
+	if i < 0 || byteAt(s, skipBack(s, skipBack(s, from, &selectorBytes), &quotes)-1) != '(' {
+		return -1
+	}
+	if v, ok := quotedAt(s[:min(len(s), i+widest)], i); !ok || byteAt(s, v.after) != ')' {
+		return -1
+	}
+	return i
+}
+
+// selectorBytes are the bytes of a name, and of the selector of an element.
+var selectorBytes = newByteSet(letters + digits + "_-.#[]=")
 
 // calledValue is name("value").
 func calledValue(s string, _, end int) int {

@@ -8,6 +8,7 @@ import "strings"
 var loginPhrases = []string{
 	"credentials", "creds", "log in with", "log in as", "login with", "login as", "logged in as", "logging in as", "login", "sign in with", "sign in as", "signed in as",
 	"user/pass", "user/password", "username/password", "login/password", "user:password", "username:password", "user / password", "username / password", "user:pass", "username and password",
+	"u/p", "user/pw", "user / pw", "zugang", "authentication failed", "authentication failed for",
 	"zugangsdaten", "anmeldedaten", "anmelden mit", "anmeldung mit", "anmelden als", "credenciales", "credenciais", "identifiants", "credenziali", "учётные данные", "учетные данные", "логин/пароль", "账号密码", "用户名密码", "账号/密码", "用户名/密码", "wifi", "wi-fi", "wlan",
 }
 
@@ -92,7 +93,7 @@ func pairedWord(s string, i int) span {
 // administrators finds the password in root:password, and in admin / password, if
 // they begin a line or a string.
 func administrators(s string, from, to int) span {
-	if start := skipMargin(s, lineStart(s, from)); from != start && !(from > start && (quotes[s[from-1]] || s[from-1] == '(' || s[from-1] == ' ' || s[from-1] == ':' && digit[byteAt(s, from-2)])) {
+	if start := skipMargin(s, lineStart(s, from)); from != start && !(from > start && (quotes[s[from-1]] || s[from-1] == '(' || s[from-1] == ' ' && strings.IndexByte(":=-*>", byteAt(s, from-2)) >= 0 || s[from-1] == ':' && digit[byteAt(s, from-2)])) {
 		return span{}
 	}
 	x := pairedWord(s, to)

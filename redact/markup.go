@@ -32,7 +32,15 @@ func taggedValue(s string, from, end int) int {
 		}
 		end += len(tag)
 	}
-	if byteAt(s, end) != '>' || space[byteAt(s, end+1)] || strings.HasPrefix(s[end+1:], "</") {
+	if byteAt(s, end) != '>' {
+		return -1
+	}
+	if next := skipToValue(s, end+1); next > end+1 && !inBlock(s, next, s[start:skipBytes(s, start, &dotted)]) {
+		return -1
+	} else {
+		end = next - 1
+	}
+	if strings.HasPrefix(s[end+1:], "</") {
 		return -1
 	}
 	if strings.HasPrefix(s[end+1:], rawText) {
@@ -41,17 +49,34 @@ func taggedValue(s string, from, end int) int {
 	return end + 1
 }
 
+// inBlock reports whether the text at i is on a line of its own, and the next line
+// closes its element.
+func inBlock(s string, i int, name string) bool {
+	n := strings.IndexByte(s[i:min(len(s), i+tagBytes)], '\n')
+	return n > 0 && strings.HasPrefix(strings.TrimLeft(s[i+n+1:min(len(s), i+n+tagBytes)], " \t"), "</"+name)
+}
+
 // elementText is the text of the element that the name describes: <b>name:</b>
 // value, <td>name</td><td>value</td>, <entry key="name">value</entry>.
 func elementText(s string, from, end int) int {
-	if j := openingQuote(s, end); j > end && byteAt(s, j) == '>' {
-		attribute := strings.TrimRight(s[max(0, from-64):openedBefore(s, from)], "\"'\\")
-		if hasSuffix(strings.ToLower(attribute), " name=", " key=", " id=") && byteAt(s, j-2) != '\\' {
-			return j + 1
-		}
-		return -1
-	}
 	j := end
+	if quote := openingQuote(s, end); quote > end {
+		attribute := strings.TrimRight(s[max(0, from-64):openedBefore(s, from)], "\"'\\")
+		tag, _, closed := strings.Cut(s[quote:min(len(s), quote+tagBytes)], ">")
+		if !closed || !hasSuffix(strings.ToLower(attribute), " name=", " key=", " id=") || hasSuffix(tag, "/", "=") || strings.ContainsAny(tag, "<\n") {
+			return -1
+		}
+		j = quote + len(tag) + 1
+		for _, inner := range []string{"<value>", "<string>"} {
+			if strings.HasPrefix(s[j:], inner) {
+				j += len(inner)
+			}
+		}
+		if j >= len(s) || space[s[j]] || s[j] == '<' {
+			return -1
+		}
+		return j
+	}
 	if c := byteAt(s, j); c == ':' || c == '=' {
 		j++
 	}
@@ -89,7 +114,7 @@ func attributeValue(s string, from, end int) int {
 		return -1
 	}
 	tag, _, _ := strings.Cut(s[j:min(len(s), j+tagBytes)], ">")
-	for _, name := range []string{" value=", " Value="} {
+	for _, name := range []string{" value=", " Value=", " content="} {
 		if n := strings.Index(tag, name); n >= 0 && openingQuote(s, j+n+len(name)) > j+n+len(name) {
 			return j + n + len(name)
 		}

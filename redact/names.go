@@ -135,7 +135,7 @@ type assignmentForm struct {
 var assignmentForms = []assignmentForm{
 	{value: assignedValue, most: must}, {value: indexedValue, most: must}, {value: taggedValue, most: must}, {value: typedValue, most: firm},
 	{value: flagValue, most: firm, argument: true}, {value: encodedValue, most: firm, argument: true}, {value: pairedValue, most: firm}, {value: attributeValue, most: firm}, {value: elementText, most: firm, argument: true},
-	{value: listedValue, most: loose, beside: true}, {value: calledValue, most: loose, beside: true},
+	{value: passedValue, most: loose, beside: true}, {value: comparedValue, most: loose, beside: true}, {value: listedValue, most: loose}, {value: calledValue, most: loose, beside: true},
 	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose, beside: true},
 }
 
@@ -180,14 +180,14 @@ func valueBehind(s string, from, to, end int, g grade) span {
 		}
 	}
 	if g == must && end == to {
-		if i := assignedBelow(s, to); i >= 0 {
+		if i := assignedBelow(s, to); i >= 0 && !strings.HasPrefix(s[i:], "</") {
 			return statedValue(s, from, to, end, i, g)
 		}
 	}
 	if g == 0 {
 		return span{}
 	}
-	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] { // probably a verb
+	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] && !strings.HasSuffix(s[:from], "with ") { // probably a verb
 		return span{}
 	}
 	if found := spoken(s, end, g); found.to > 0 {
@@ -198,7 +198,7 @@ func valueBehind(s string, from, to, end int, g grade) span {
 	}
 	for _, u := range assignmentForms {
 		i := u.value(s, from, end)
-		if i < 0 {
+		if i < 0 || strings.HasPrefix(s[i:], "</") {
 			continue
 		}
 		return judgedValue(s, from, i, func(v valueExtent) bool {

@@ -76,7 +76,7 @@ func skipColour(s string, i int) int {
 	if byteAt(s, i) != escape || byteAt(s, i+1) != '[' {
 		return i
 	}
-	if j := skipAtMost(s, i+2, 24, &colourBytes); byteAt(s, j) == 'm' {
+	if j := skipAtMost(s, i+2, 24, &colourBytes); byteAt(s, j) == 'm' || byteAt(s, j) == 'K' {
 		return j + 1
 	}
 	return i
@@ -86,7 +86,7 @@ var colourBytes = newByteSet(digits + ";:")
 
 // endsColour reports whether the letter at i ends the colour of a terminal.
 func endsColour(s string, i int) bool {
-	return s[i] == 'm' && byteAt(s, skipBack(s, i, &colourBytes)-1) == '[' && byteAt(s, skipBack(s, i, &colourBytes)-2) == escape
+	return (s[i] == 'm' || s[i] == 'K') && byteAt(s, skipBack(s, i, &colourBytes)-1) == '[' && byteAt(s, skipBack(s, i, &colourBytes)-2) == escape
 }
 
 // wordBegins reports whether a word can begin at i: there is no letter and no digit

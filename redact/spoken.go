@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // People and programs give a password in a sentence, or after a prompt. It may look
 // like any word: only text unlike a word is replaced, or text alone after a prompt.
@@ -8,10 +11,10 @@ import "strings"
 // verbs are between the name of a secret and its value; particles are the same in
 // languages without a space before them.
 var (
-	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " has been changed to ", " has been reset to ", " has been set to ", " should be ", " must be ", " would be ", " will be ", " equals ", " now ", " incorrect: ", " rejected: ", " invalid: ", " wrong: ", "'s ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
-	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
+	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " has been changed to ", " has been reset to ", " has been set to ", " should be ", " must be ", " would be ", " will be ", " equals ", " now ", " incorrect: ", " rejected: ", " invalid: ", " wrong: ", "'s ", " is ", " was ", " to ", " wurde auf ", " geändert zu ", " es: ", " est: ", " est : ", " é: ", " a ", " para ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
+	particles = []string{"改为", "改成", " 改成 ", "是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
-	verbLetters = newByteSet("iwtlecrshmn\xc3") // first bytes of verbs after a space
+	verbLetters = newByteSet("iwtlecrshmngap\xc3\xe6") // first bytes of verbs after a space
 )
 
 // said is "the name is value".
@@ -49,6 +52,9 @@ func spoken(s string, end int, g grade) span {
 	}
 	if s[end-1] >= 0x80 && byteAt(s, end) == '(' {
 		return spokenWord(s, end+1, false)
+	}
+	if n := skipBytes(s, end+1, &sentenceBytes); g == must && byteAt(s, end) == ' ' && n < end+48 && byteAt(s, n) == ':' && byteAt(s, n+1) == ' ' && !slices.Contains(plainEnds, strings.ToLower(s[end+1:n])) { // contraseña nueva: X
+		return spokenWord(s, skipBlanks(s, n+1), false)
 	}
 	i, prompt := whose(s, end)
 	if i < 0 {
@@ -95,13 +101,19 @@ func spokenWord(s string, i int, prompt bool) span {
 		v.to = v.from + n
 	}
 	for _, pair := range []string{"()", "[]"} {
-		if n := strings.IndexByte(s[v.from:v.to], pair[1]); n >= 0 && !v.quoted && byteAt(s, i-1) == pair[0] {
+		n := strings.IndexByte(s[v.from:v.to], pair[1])
+		if byteAt(s, i-1) != pair[0] || v.quoted {
+			continue
+		}
+		if n >= 0 {
 			v.to = v.from + n
+		} else if pair[0] == '[' && byteAt(s, v.to) != ']' {
+			return span{} // options
 		}
 	}
 	text := s[v.from:v.to]
 	if !v.quoted {
-		text = strings.TrimRight(text, ".,;:?")
+		text = strings.TrimRight(text, ".,;:?|")
 	}
 	switch {
 	case text == Mark:
@@ -142,6 +154,9 @@ func technical(text string) bool {
 			return true
 		}
 	}
+	if rule, bound, ok := strings.Cut(text, ":"); ok && skipBytes(rule, 0, &lowercase) == len(rule) && skipBytes(bound, 0, &digit) == len(bound) { // min:8
+		return true
+	}
 	n := skipBytes(text, 0, &digit)
 	unit := strings.Trim(text[n:], "-_")
 	return n == len(text) || n > 0 && skipBytes(unit, 0, &lowercase) == len(unit) && (len(unit) < 3 || text[n] == '-' || text[n] == '_')
@@ -169,7 +184,7 @@ func postgres(s string, from, to int) span {
 	if n := escapedBreak(s[i:end]); n >= 0 {
 		end = i + n
 	}
-	if text := s[i:trimmedEnd(s, i, end)]; text != "" && !isVariable(text) {
+	if text := s[i:trimmedEnd(s, i, end)]; text != "" && !isVariable(text) && text[len(text)-1] != ':' {
 		return span{i, i + len(text)}
 	}
 	return span{}
