@@ -38,7 +38,7 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"ldappasswd"}, flags: "wsa"},
 	{programs: []string{"sqlcmd", "zip", "unzip"}, flags: "P", joined: "P"},
 	{programs: []string{"bcp", "ipmitool", "mosquitto_pub", "mosquitto_sub"}, flags: "P"},
-	{programs: []string{"twine", "ncftpput", "ncftpget", "useradd", "usermod", "hydra", "medusa", "crackmapexec", "netexec", "nxc", "evil-winrm", "smbmap", "security unlock-keychain", "security create-keychain", "snowsql", "veracrypt", "steghide", "vsce"}, flags: "p"},
+	{programs: []string{"twine", "ncftpput", "ncftpget", "useradd", "usermod", "hydra", "crackmapexec", "netexec", "nxc", "evil-winrm", "smbmap", "security unlock-keychain", "security create-keychain", "snowsql", "steghide", "vsce"}, flags: "p"},
 	{programs: []string{"security import"}, flags: "P"},
 	{programs: []string{"slappasswd"}, flags: "s"},
 	{programs: []string{"nuget push"}, flags: "k"},

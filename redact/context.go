@@ -208,6 +208,9 @@ func listedValue(s string, from, end int) int {
 // comparedValue is expect(name).toBe("value"), name.equals("value"), and the like.
 func comparedValue(s string, _, end int) int {
 	j := end
+	if c := byteAt(s, j); c != '.' && c != '(' && c != ')' {
+		return -1
+	}
 	for range 2 {
 		if byteAt(s, j) == '(' && byteAt(s, j+1) == ')' {
 			j += 2

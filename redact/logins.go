@@ -112,10 +112,11 @@ var fused = []string{"作为", "作為", "是", "を"}
 // wordBefore returns the password before the name that begins at from: use X as the
 // new password, X is the password.
 func wordBefore(s string, from int) span {
-	for _, w := range fused {
-		if end := from - len(w); end > 0 && s[end:from] == w {
-			return precedingWord(s, skipBackBlanks(s, end))
-		}
+	switch c := byteAt(s, from-1); {
+	case c >= 0x80:
+		return wordBeforeParticle(s, from)
+	case !blank[c]:
+		return span{}
 	}
 	i := from
 	for range 4 { // words of the name, and the connector
@@ -124,13 +125,23 @@ func wordBefore(s string, from int) span {
 		if end == i || start == end {
 			return span{}
 		}
-		if connectors[strings.ToLower(s[start:end])] {
+		if end-start < 6 && connectors[strings.ToLower(s[start:end])] {
 			if before := skipBackBlanks(s, start); before < start {
 				return precedingWord(s, before)
 			}
 			return span{}
 		}
 		i = start
+	}
+	return span{}
+}
+
+// wordBeforeParticle is wordBefore in languages without a space before the name.
+func wordBeforeParticle(s string, from int) span {
+	for _, w := range fused {
+		if end := from - len(w); end > 0 && s[end:from] == w {
+			return precedingWord(s, skipBackBlanks(s, end))
+		}
 	}
 	return span{}
 }
@@ -176,10 +187,13 @@ func precedingWord(s string, end int) span {
 }
 
 // codeNames are names of short numbers that are secrets.
-var codeNames = []string{"pin", "otp", "totp", "pincode", "pin-code", "cvv", "cvc", "verification code", "security code", "one-time code", "one-time password", "2fa code", "mfa code", "tan", "geheimzahl", "bestätigungscode", "código de verificación", "code de vérification", "验证码", "驗證碼", "認証コード", "暗証番号", "код подтверждения", "인증번호"}
+var codeNames = []string{"pin", "otp", "totp", "pincode", "pin-code", "cvv", "cvc", "verification code", "security code", "-time code", "-time password", "2fa code", "mfa code", "tan", "geheimzahl", "bestätigungscode", "código de verificación", "code de vérification", "验证码", "驗證碼", "認証コード", "暗証番号", "код подтверждения", "인증번호"}
 
 // numberCode finds the number after the name of one: PIN: 4821, the code is 482913.
 func numberCode(s string, from, to int) span {
+	if strings.HasPrefix(s[from:], "-time") {
+		from = skipBack(s, from, &letterBytes)
+	}
 	if !wordBegins(s, from) || word[byteAt(s, from-1)] && byteAt(s, from-1) != '_' {
 		return span{}
 	}

@@ -61,6 +61,9 @@ func inBlock(s string, i int, name string) bool {
 func elementText(s string, from, end int) int {
 	j := end
 	if quote := openingQuote(s, end); quote > end {
+		if c := byteAt(s, quote); c != '>' && c != ' ' {
+			return -1
+		}
 		attribute := strings.TrimRight(s[max(0, from-64):openedBefore(s, from)], "\"'\\")
 		tag, _, closed := strings.Cut(s[quote:min(len(s), quote+tagBytes)], ">")
 		if !closed || !hasSuffix(strings.ToLower(attribute), " name=", " key=", " id=") || hasSuffix(tag, "/", "=") || strings.ContainsAny(tag, "<\n") {
@@ -109,8 +112,11 @@ func openedBefore(s string, from int) int { return skipBack(s, from, &dotted) }
 // attribute: <input type="password" name="p" value="…">.
 func attributeValue(s string, from, end int) int {
 	j := openingQuote(s, end)
+	if j == end || byteAt(s, j) != ' ' {
+		return -1
+	}
 	before := s[lineStart(s, from):from]
-	if j == end || !strings.Contains(before[max(0, strings.LastIndexByte(before, '>')):], "<") {
+	if !strings.Contains(before[max(0, strings.LastIndexByte(before, '>')):], "<") {
 		return -1
 	}
 	tag, _, _ := strings.Cut(s[j:min(len(s), j+tagBytes)], ">")

@@ -121,7 +121,8 @@ func gradeWithRest(g grade, last byte, rest string) grade {
 
 // A nameFinder finds the values of names with its word.
 type nameFinder struct {
-	grade grade
+	grade    grade
+	password bool // the word means a password, as of ofPassword
 }
 
 // An assignmentForm is one form of giving a value to a name.
@@ -147,8 +148,8 @@ func (n nameFinder) findValue(s string, from, to int) span {
 		return span{}
 	}
 	g := ownGrade(gradeWithRest(n.grade, s[to-1], s[to:end]), s, from, to)
-	found := valueBehind(s, from, to, end, g)
-	if found.to > 0 || g < strong || !ofPassword(s[from:to]) {
+	found := n.valueBehind(s, from, to, end, g)
+	if found.to > 0 || g < strong || !n.password {
 		return found
 	}
 	if c := byteAt(s, openingQuote(s, end)); c == ',' || c == ')' {
@@ -160,7 +161,7 @@ func (n nameFinder) findValue(s string, from, to int) span {
 }
 
 // valueBehind returns the value after the name that ends at end and has grade g.
-func valueBehind(s string, from, to, end int, g grade) span {
+func (n nameFinder) valueBehind(s string, from, to, end int, g grade) span {
 	if i := openedKeyAt(s, end); g > 0 && i > 0 {
 		if found := privateKey(s, i, i+len(pemBegin)); found.to > 0 {
 			return found
@@ -208,7 +209,7 @@ func valueBehind(s string, from, to, end int, g grade) span {
 			if v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) {
 				return true
 			}
-			word := u.argument || u.beside && ofPassword(s[from:to]) || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80
+			word := u.argument || u.beside && n.password || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80
 			return word && g >= strong && spokenWord(s, v.from, false).to > 0
 		})
 	}
@@ -217,8 +218,7 @@ func valueBehind(s string, from, to, end int, g grade) span {
 
 // ofPassword reports whether the word of a name means a password, and not a token or
 // a key, which texts have of other kinds, nor the program passwd.
-func ofPassword(name string) bool {
-	lower := strings.ToLower(name)
+func ofPassword(lower string) bool {
 	return lower != "passwd" && !strings.Contains(lower, "token") && !strings.Contains(lower, "secret") && (!strings.Contains(lower, "key") || hasPrefix(lower, "wifi", "wi-fi", "network", "pre-shared"))
 }
 

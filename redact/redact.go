@@ -122,7 +122,7 @@ func ruleAnchors() []anchor {
 		all = append(all, anchor{word: strings.ToLower(m.mark), find: m.find})
 	}
 	for _, w := range slices.Sorted(maps.Keys(secretNames)) {
-		all = append(all, anchor{w, nameFinder{secretNames[w]}.findValue, secretNames[w]})
+		all = append(all, anchor{w, nameFinder{secretNames[w], ofPassword(w)}.findValue, secretNames[w]})
 	}
 	return all
 }

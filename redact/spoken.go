@@ -14,16 +14,26 @@ var (
 	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " has been changed to ", " has been reset to ", " has been set to ", " should be ", " must be ", " would be ", " will be ", " equals ", " now ", " incorrect: ", " rejected: ", " invalid: ", " wrong: ", "'s ", " is ", " was ", " to ", " wurde auf ", " geändert zu ", " es: ", " est: ", " est : ", " é: ", " a ", " para ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
 	particles = []string{"改为", "改成", " 改成 ", "是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
-	verbLetters = newByteSet("iwtlecrshmngap\xc3\xe6") // first bytes of verbs after a space
+	verbsBy = groupVerbs(verbs) // by their first byte after a space
 )
+
+func groupVerbs(words []string) (by [256][]string) {
+	for _, w := range words {
+		first := strings.TrimPrefix(w, " ")[0]
+		by[first] = append(by[first], w)
+	}
+	return by
+}
 
 // said is "the name is value".
 func said(s string, _, end int) int {
-	if c := byteAt(s, end); c < 0x80 && c != '\'' && (c != ' ' || !verbLetters[byteAt(s, end+1)]) {
-		return -1
-	}
-	between := verbs
-	if byteAt(s, end) >= 0x80 {
+	var between []string
+	switch c := byteAt(s, end); {
+	case c == ' ':
+		between = verbsBy[byteAt(s, end+1)]
+	case c == '\'':
+		between = verbsBy[c]
+	case c >= 0x80:
 		between = particles
 	}
 	for _, verb := range between {
@@ -83,7 +93,7 @@ func whose(s string, end int) (i int, prompt bool) {
 		if line[j] != ' ' {
 			continue
 		}
-		for _, verb := range verbs {
+		for _, verb := range verbsBy[byteAt(line, j+1)] {
 			if verb != " to " && strings.HasPrefix(line[j:], verb) {
 				return skipBlanks(s, end+j+len(verb)), false
 			}
