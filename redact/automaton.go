@@ -16,14 +16,13 @@ type anchor struct {
 
 // An automaton finds all anchors in one pass over a text.
 type automaton struct {
-	class   [256]uint8 // of a byte, 0 for one in no anchor
-	width   int        // the number of classes
-	next    []uint32   // at row + class; a row is the number of a state times width
-	low     uint32     // the last row of a state of at most one byte
-	accept  uint32     // the first row of a state where an anchor ends
-	begins  pairs      // the first two bytes of anchors
-	seconds pairs      // their second and third bytes; any third byte, if there are only two
-	ends    [][]anchor // of those states, in order; longer ones first
+	class  [256]uint8 // of a byte, 0 for one in no anchor
+	width  int        // the number of classes
+	next   []uint32   // at row + class; a row is the number of a state times width
+	low    uint32     // the last row of a state of at most one byte
+	accept uint32     // the first row of a state where an anchor ends
+	begins pairs      // the first two bytes of anchors
+	ends   [][]anchor // of those states, in order; longer ones first
 }
 
 // A trieNode of the trie that an automaton is made from.
@@ -40,20 +39,6 @@ func (p *pairs) add(a, b byte) { p[(uint(a)<<8|uint(b))>>6] |= 1 << (b & 63) }
 
 func (p *pairs) has(a, b byte) bool { return p[(uint(a)<<8|uint(b))>>6]>>(b&63)&1 != 0 }
 
-// addThird adds second and each byte that may follow it, of a word that continues
-// with rest.
-func (p *pairs) addThird(second byte, rest string) {
-	if rest == "" {
-		for c := range 256 {
-			p.add(second, byte(c))
-		}
-		return
-	}
-	for _, third := range cases(rest[0]) {
-		p.add(second, third)
-	}
-}
-
 func newAutomaton(anchors []anchor) *automaton {
 	nodes := buildTrie(anchors)
 	a := &automaton{width: 1}
@@ -61,11 +46,10 @@ func newAutomaton(anchors []anchor) *automaton {
 		for i := range len(x.word) {
 			a.classify(x.word[i])
 		}
-		for _, second := range cases(x.word[1]) {
-			for _, first := range cases(x.word[0]) {
+		for _, first := range cases(x.word[0]) {
+			for _, second := range cases(x.word[1]) {
 				a.begins.add(first, second)
 			}
-			a.seconds.addThird(second, x.word[2:])
 		}
 	}
 	order := linkFailures(nodes)
@@ -177,7 +161,7 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 	e := markEditor{text: s, seen: seen}
 	free := 0
 	for i := 0; i+1 < len(s); {
-		if !a.begins.has(s[i], s[i+1]) || i+2 < len(s) && !a.seconds.has(s[i+1], s[i+2]) {
+		if !a.begins.has(s[i], s[i+1]) {
 			i++
 			continue
 		}

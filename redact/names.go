@@ -162,7 +162,7 @@ func (n nameFinder) findValue(s string, from, to int) span {
 
 // valueBehind returns the value after the name that ends at end and has grade g.
 func (n nameFinder) valueBehind(s string, from, to, end int, g grade) span {
-	if i := openedKeyAt(s, end); g > 0 && i > 0 {
+	if i := openedKeyAt(s, end); i > 0 && g > 0 {
 		if found := privateKey(s, i, i+len(pemBegin)); found.to > 0 {
 			return found
 		}
@@ -298,6 +298,9 @@ func skipBack(s string, i int, m *byteSet) int {
 // openedKeyAt returns the beginning of a private key that is the value of the name
 // ending at end; 0 if there is none.
 func openedKeyAt(s string, end int) int {
+	if !strings.Contains(s[end:min(len(s), end+64)], pemBegin) {
+		return 0 // the usual case
+	}
 	i := indexedValue(s, 0, end)
 	if i < 0 {
 		i = assignedValue(s, 0, end)
