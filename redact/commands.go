@@ -183,6 +183,7 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 					return x
 				}
 			}
+			misses++
 		case len(text) == 1 && digit[text[0]]: // of an encoding
 		case text != "" && text[0] != '-':
 			operands++
