@@ -13,7 +13,7 @@ type passwordCall struct {
 
 var passwordCalls = []passwordCall{
 	{names: []string{"basicauth(", "setbasicauth(", "basicauthentication(", "networkcredential(", "usernamepasswordcredentials(", "usernamepasswordcredential(", "plainauthenticator(", "passwordauthenticator("}, argument: 2, certain: true},
-	{names: []string{"httpbasicauth(", "httpdigestauth(", "auth=(", "auth: (", "authenticate(", "db.auth(", "credentials(", "login(", "signin(", "sign_in(", "userpassword(", "userpass(", "basic_auth("}, argument: 2},
+	{names: []string{"httpbasicauth(", "httpdigestauth(", "auth=(", "auth: (", "authenticate(", "db.auth(", "credentials(", "login(", "signin(", "sign_in(", "userpassword(", "userpass(", "basic_auth(", "wifi.begin(", "pscredential]::new("}, argument: 2},
 	{names: []string{"plainauth(", "pdo(", "mysqli(", "mysqli_connect(", "mysql_connect(", "getconnection("}, argument: 3, certain: true},
 	{names: []string{"connect("}, argument: 3},
 }

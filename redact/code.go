@@ -23,6 +23,9 @@ func statedValue(s string, from, to, end, i int, g grade) span {
 	if stop := yamlBlockEnd(s, from, i); stop > i {
 		return span{i, stop}
 	}
+	if k := skipBlanks(s, i+1); byteAt(s, i) == '[' && openingQuote(s, k) > k { // the first of a list
+		return spokenWord(s, k, false)
+	}
 	if next := skipYAMLLabel(s, i); next > i {
 		if isReference(s[i:next]) {
 			return span{}

@@ -41,19 +41,23 @@ func indexFrom(s, part string, i int) int {
 // table, and returns where the text after it begins.
 func (e *markEditor) markRows(start int) int {
 	head, after := lineAt(e.text, start)
-	sign, column := passwordColumn(head)
+	added := 0 // bytes before the lines of a diff
+	if head != "" && (head[0] == '+' || head[0] == '-') {
+		added = 1
+	}
+	sign, column := passwordColumn(head[added:])
 	if column < 0 {
 		return after
 	}
 	number := strings.Count(head, sign)
 	for first := true; after < len(e.text); first = false {
-		line, next := lineAt(e.text, after)
+		line, next := lineAt(e.text, min(after+added, len(e.text)))
 		ruled := skipBytes(line, 0, &ruleBytes) == len(line) && line != ""
 		if sign == "" && first && !ruled || !ruled && (strings.TrimSpace(line) == "" || sign != "" && strings.Count(line, sign) != number) {
 			break
 		}
 		if from, to := cellOf(line, sign, column); !ruled && isColumnValue(line[from:to]) {
-			e.markSpan(span{after + from, after + to})
+			e.markSpan(span{after + added + from, after + added + to})
 		}
 		after = next
 	}

@@ -34,6 +34,7 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"login"}, behind: []string{"vault"}, operand: 1},
 	{programs: []string{"sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport", "cqlsh"}, flags: "p", joined: "p"},
 	{programs: []string{"redis-cli", "valkey-cli", "keydb-cli"}, flags: "a"},
+	{programs: []string{"redis-cli", "valkey-cli"}, word: "AUTH"},
 	{programs: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldapwhoami", "ldapcompare", "ldapmodrdn"}, flags: "w", joined: "w"},
 	{programs: []string{"ldappasswd"}, flags: "wsa"},
 	{programs: []string{"sqlcmd", "zip", "unzip"}, flags: "P", joined: "P"},

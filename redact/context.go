@@ -8,7 +8,7 @@ func skipOperator(s string, i int) int {
 	if c := byteAt(s, i); (c == '!' || c == '?') && byteAt(s, i+1) == '=' {
 		i++
 	}
-	for _, wide := range []string{"：", "＝"} { // of Chinese and Japanese
+	for _, wide := range []string{"：", "＝", "%3D", "%3d", "%3A", "%3a"} { // of Chinese and Japanese, and of URLs
 		if strings.HasPrefix(s[i:], wide) {
 			return i + len(wide)
 		}
@@ -125,7 +125,7 @@ func declared(s string, end int) int {
 		return -1
 	}
 	k := skipBlanks(s, j+1)
-	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from(", "new String(", "String(", "SecretStr(", "SecretString(", "SecretString::new(", "SecretString::from(", "Secret(", "Secret::new(", "SecureString(", "Password("} {
+	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from(", "new String(", "String(", "SecretStr(", "SecretString(", "SecretString::new(", "SecretString::from(", "Secret(", "Secret::new(", "SecureString(", "Password(", "MD5(", "md5(", "SHA1(", "sha1(", "SHA2(", "PASSWORD(", "crypt(", "hash(", "b64encode("} {
 		if strings.HasPrefix(s[k:], constructor) {
 			k, special = k+len(constructor), true
 		}
@@ -302,6 +302,11 @@ func besideName(s string, _, end int) int {
 	if j > end && quotes[s[j-1]] {
 		j--
 	}
+	if j == end && byteAt(s, j) >= 0x80 {
+		if v, ok := typographicAt(s, j); ok && v.from > j { // パスワード「X」
+			return j
+		}
+	}
 	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" || strings.Contains(s[end:j], "||") {
 		return -1
 	}
@@ -322,7 +327,11 @@ func skipYAMLLabel(s string, i int) int {
 	if c := byteAt(s, i); c != '!' && c != '&' {
 		return i
 	}
-	j := skipAtMost(s, i+1, 48, &dashed)
+	tag := i + 1
+	if byteAt(s, i) == '!' && byteAt(s, tag) == '!' {
+		tag++
+	}
+	j := skipAtMost(s, tag, 48, &dashed)
 	if next := skipBlanks(s, j); j > i+1 && next > j && next < len(s) && !space[s[next]] {
 		return next
 	}

@@ -19,7 +19,7 @@ const (
 var secretNames = map[string]grade{
 	"password": must, "apikey": must, "api_key": must, "api-key": must,
 
-	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
+	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "dbpass": strong, "rootpass": strong, "adminpass": strong, "mypass": strong, "mysqlpass": strong, "smtppass": strong, "ftppass": strong, "sudopass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
 	"api key": strong, "access_key": strong, "access-key": strong, "accesskey": strong, "account_key": strong, "accountkey": strong,
 	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
 	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
@@ -86,7 +86,7 @@ func ownGrade(g grade, s string, from, to int) grade {
 var otherPasses = newWordSet("compass bypass encompass surpass overpass underpass trespass")
 
 // nameSuffixes are the possible ends of the name of a secret after its word.
-var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base", "_confirmation", "confirmation", "_confirm", "confirm", "_again", "again", "_repeat", "repeat"}
+var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base", "_confirmation", "confirmation", "_confirm", "confirm", "_again", "again", "_plain", "plain", "_text", "text", "_repeat", "repeat"}
 
 // plainEnds are ends of names that concern a secret and contain none.
 var plainEnds = []string{
@@ -258,6 +258,8 @@ func valueFor(s string, from, i int) valueExtent {
 		}
 	} else if c := byteAt(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
 		ends = "&#"
+	} else if strings.HasPrefix(s[max(0, i-3):], "%3") {
+		ends = "%&"
 	} else if byteAt(s, skipBack(s, i, &blank)-1) == '|' { // the cell of a table
 		ends = "|"
 	}

@@ -83,6 +83,7 @@ func ruleAnchors() []anchor {
 		{sentPassword, []string{"send "}},
 		{mailPassword, []string{"auth plain "}},
 		{cachePassword, []string{"auth "}},
+		{protocolPassword, []string{"> pass ", "c: pass "}},
 		{vendor, vendors},
 		{general, generals},
 		{jsonWebToken, []string{"eyj"}},

@@ -251,3 +251,11 @@ func cachePassword(s string, from, to int) span {
 	}
 	return x
 }
+
+// protocolPassword finds the password after PASS in the protocols of mail and files.
+func protocolPassword(s string, _, to int) span {
+	if x := spokenWord(s, to, false); s[to-5:to] == "PASS " && x.to > 0 && lineEnds(s, x.to) {
+		return x
+	}
+	return span{}
+}
