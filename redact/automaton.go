@@ -6,7 +6,7 @@ type span struct{ from, to int }
 
 // An anchor is a word of at least two bytes, in lower case, near which secrets are
 // searched. Find examines the surroundings of one such word, s[from:to], in any
-// case; its result ends after the start of the word. It must read only a bounded
+// case; its result may be before the word. It must read only a bounded
 // part of s, or only its result and the text up to the next word of the same kind.
 type anchor struct {
 	word  string
@@ -159,7 +159,7 @@ func (a *automaton) numberNodes(nodes []trieNode, order []int) []uint32 {
 // markSecrets returns s with marks in place of the secrets that the anchors find.
 func (a *automaton) markSecrets(s string, seen func(string)) string {
 	e := markEditor{text: s, seen: seen}
-	free := 0
+	free, named := 0, false
 	for i := 0; i+1 < len(s); {
 		if !a.begins.has(s[i], s[i+1]) {
 			i++
@@ -174,13 +174,18 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 			if row < a.accept {
 				continue
 			}
-			found := a.findSpan(s, i+1, free, a.ends[int(row-a.accept)/a.width])
+			ends := a.ends[int(row-a.accept)/a.width]
+			named = named || ends[0].grade == must
+			found := a.findSpan(s, i+1, free, ends)
 			if found.to > 0 {
 				e.markSpan(found)
 				free, i = found.to, max(found.to, i+1)
 				break
 			}
 		}
+	}
+	if named { // with the name of a password, there may be a table of them
+		return markColumns(e.resultText(), seen)
 	}
 	return e.resultText()
 }

@@ -71,10 +71,10 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"secret set"}, flags: "b", joined: "b", prefix: "--body="},
 	{programs: []string{"keyvault secret set"}, prefix: "--value="},
 	{programs: []string{"put-parameter"}, prefix: "--value=", needs: "SecureString"},
-	{programs: []string{"create-secret", "put-secret-value", "update-secret"}, prefix: "--secret-string="},
+	{programs: []string{"create-secret", "put-secret-value"}, prefix: "--secret-string="},
 
 	// the settings of routers and their daemons
-	{programs: []string{"snmp-server community", "rocommunity", "rwcommunity", "rocommunity6", "rwcommunity6", "key-string", "tacacs-server key", "radius-server key", "isakmp key", "plain-text-password-value"}, operand: 1},
+	{programs: []string{"snmp-server community", "rocommunity", "rwcommunity", "rocommunity6", "rwcommunity6", "key-string", "tacacs-server key", "radius-server key", "crypto isakmp key", "plain-text-password-value"}, operand: 1},
 	{programs: []string{"enable secret", "enable password", "ascii-text"}, operand: 1, prose: true},
 	{programs: []string{"radius-server host", "tacacs-server host"}, word: "key"},
 	{programs: []string{"authentication-key", "message-digest-key"}, word: "md5"},

@@ -8,7 +8,7 @@ func skipOperator(s string, i int) int {
 	if c := byteAt(s, i); (c == '!' || c == '?') && byteAt(s, i+1) == '=' {
 		i++
 	}
-	for _, wide := range []string{"：", "＝", "%3D", "%3d", "%3A", "%3a"} { // of Chinese and Japanese, and of URLs
+	for _, wide := range []string{"：", "＝", "%3D", "%3d", "%3A", "%3a"} { // of Chinese and Japanese; in URLs
 		if strings.HasPrefix(s[i:], wide) {
 			return i + len(wide)
 		}

@@ -9,7 +9,7 @@ var loginPhrases = []string{
 	"credentials", "creds", "log in with", "log in as", "login with", "login as", "logged in as", "logging in as", "login", "sign in with", "sign in as", "signed in as",
 	"user/pass", "user/password", "username/password", "login/password", "user:password", "username:password", "user / password", "username / password", "user:pass", "username and password",
 	"u/p", "user/pw", "user / pw", "zugang", "authentication failed", "authentication failed for",
-	"zugangsdaten", "anmeldedaten", "anmelden mit", "anmeldung mit", "anmelden als", "credenciales", "credenciais", "identifiants", "credenziali", "учётные данные", "учетные данные", "логин/пароль", "账号密码", "用户名密码", "账号/密码", "用户名/密码", "wifi", "wi-fi", "wlan",
+	"zugangsdaten", "credenciales", "credenciais", "identifiants", "credenziali", "учётные данные", "учетные данные", "логин/пароль", "账号密码", "用户名密码", "账号/密码", "用户名/密码", "wifi", "wi-fi", "wlan",
 }
 
 // loginWords are between such a phrase and the user.
@@ -187,7 +187,7 @@ func precedingWord(s string, end int) span {
 }
 
 // codeNames are names of short numbers that are secrets.
-var codeNames = []string{"pin", "otp", "totp", "pincode", "pin-code", "cvv", "cvc", "verification code", "security code", "-time code", "-time password", "2fa code", "mfa code", "tan", "geheimzahl", "bestätigungscode", "código de verificación", "code de vérification", "验证码", "驗證碼", "認証コード", "暗証番号", "код подтверждения", "인증번호"}
+var codeNames = []string{"pin", "otp", "totp", "pincode", "pin-code", "cvv", "cvc", "verification code", "security code", "-time code", "-time password", "2fa code", "mfa code", "geheimzahl", "bestätigungscode", "código de verificación", "code de vérification", "验证码", "驗證碼", "認証コード", "暗証番号", "код подтверждения", "인증번호"}
 
 // numberCode finds the number after the name of one: PIN: 4821, the code is 482913.
 func numberCode(s string, from, to int) span {

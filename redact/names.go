@@ -19,7 +19,7 @@ const (
 var secretNames = map[string]grade{
 	"password": must, "apikey": must, "api_key": must, "api-key": must,
 
-	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "dbpass": strong, "rootpass": strong, "adminpass": strong, "mypass": strong, "mysqlpass": strong, "smtppass": strong, "ftppass": strong, "sudopass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
+	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "dbpass": strong, "rootpass": strong, "adminpass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
 	"api key": strong, "access_key": strong, "access-key": strong, "accesskey": strong, "account_key": strong, "accountkey": strong,
 	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
 	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,

@@ -43,7 +43,7 @@ type redactPass func(s string, seen func(string)) string
 
 // New returns a redactor. An error names the invalid pattern, and the problem.
 func New(o Options) (*Redactor, error) {
-	r := &Redactor{steps: []redactPass{builtinRules().markSecrets, markColumns}}
+	r := &Redactor{steps: []redactPass{builtinRules().markSecrets}}
 	if len(o.Patterns) > 0 {
 		s, err := newRuleSet(o.Patterns)
 		if err != nil {
@@ -58,7 +58,7 @@ func New(o Options) (*Redactor, error) {
 
 // Default returns a redactor with only the built-in rules.
 func Default() *Redactor {
-	return &Redactor{steps: []redactPass{builtinRules().markSecrets, markColumns}, pii: true}
+	return &Redactor{steps: []redactPass{builtinRules().markSecrets}, pii: true}
 }
 
 // builtinRules returns the automaton of the built-in rules, which is built once.
@@ -83,7 +83,7 @@ func ruleAnchors() []anchor {
 		{sentPassword, []string{"send "}},
 		{mailPassword, []string{"auth plain "}},
 		{cachePassword, []string{"auth "}},
-		{protocolPassword, []string{"> pass ", "c: pass "}},
+		{protocolPassword, []string{"pass "}},
 		{vendor, vendors},
 		{general, generals},
 		{jsonWebToken, []string{"eyj"}},

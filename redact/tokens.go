@@ -253,8 +253,11 @@ func cachePassword(s string, from, to int) span {
 }
 
 // protocolPassword finds the password after PASS in the protocols of mail and files.
-func protocolPassword(s string, _, to int) span {
-	if x := spokenWord(s, to, false); s[to-5:to] == "PASS " && x.to > 0 && lineEnds(s, x.to) {
+func protocolPassword(s string, from, to int) span {
+	if s[from:to] != "PASS " || !hasSuffix(s[:from], "> ", "C: ") {
+		return span{}
+	}
+	if x := spokenWord(s, to, false); x.to > 0 && lineEnds(s, x.to) {
 		return x
 	}
 	return span{}
