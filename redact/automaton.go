@@ -159,7 +159,7 @@ func (a *automaton) numberNodes(nodes []trieNode, order []int) []uint32 {
 // markSecrets returns s with marks in place of the secrets that the anchors find.
 func (a *automaton) markSecrets(s string, seen func(string)) string {
 	e := markEditor{text: s, seen: seen}
-	free, named := 0, false
+	free := 0
 	for i := 0; i+1 < len(s); {
 		if !a.begins.has(s[i], s[i+1]) {
 			i++
@@ -174,9 +174,7 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 			if row < a.accept {
 				continue
 			}
-			ends := a.ends[int(row-a.accept)/a.width]
-			named = named || ends[0].grade == must
-			found := a.findSpan(s, i+1, free, ends)
+			found := a.findSpan(&e, i+1, free, a.ends[int(row-a.accept)/a.width])
 			if found.to > 0 {
 				e.markSpan(found)
 				free, i = found.to, max(found.to, i+1)
@@ -184,14 +182,18 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 			}
 		}
 	}
-	if named { // with the name of a password, there may be a table of them
+	if e.head {
 		return markColumns(e.resultText(), seen)
 	}
 	return e.resultText()
 }
 
 // findSpan returns the first secret after free that the anchors ending at end find.
-func (a *automaton) findSpan(s string, end, free int, anchors []anchor) span {
+func (a *automaton) findSpan(e *markEditor, end, free int, anchors []anchor) span {
+	s := e.text
+	if anchors[0].grade == must && columnEnds[byteAt(s, skipBytes(s, end, &cellEnds))] {
+		e.head = true
+	}
 	for _, x := range anchors {
 		if found := x.find(s, end-len(x.word), end); found.to > 0 && found.from >= free {
 			return found

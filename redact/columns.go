@@ -64,6 +64,11 @@ func (e *markEditor) markRows(start int) int {
 	return after
 }
 
+var (
+	cellEnds   = newByteSet(" \"'`*")
+	columnEnds = newByteSet("|,;\t\r\n") // after the head of a column
+)
+
 // ruleBytes are the bytes of a line between the head and the rows.
 var ruleBytes = newByteSet("-+|:= \t\r")
 

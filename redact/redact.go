@@ -179,7 +179,8 @@ type markEditor struct {
 	text string
 	seen func(string) // receives each replaced text; may be nil
 	out  strings.Builder
-	done int // number of bytes of text that are in out
+	done int  // number of bytes of text that are in out
+	head bool // the name of a password may be the head of a column
 }
 
 // markSpan replaces x, which begins after the last replacement.
