@@ -6,7 +6,7 @@ type span struct{ from, to int }
 
 // An anchor is a word of at least two bytes, in lower case, near which secrets are
 // searched. Find examines the surroundings of one such word, s[from:to], in any
-// case; its result ends after the start of the word. It must read only a bounded
+// case; its result may be before the word. It must read only a bounded
 // part of s, or only its result and the text up to the next word of the same kind.
 type anchor struct {
 	word  string
@@ -174,7 +174,7 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 			if row < a.accept {
 				continue
 			}
-			found := a.findSpan(s, i+1, free, a.ends[int(row-a.accept)/a.width])
+			found := a.findSpan(&e, i+1, free, a.ends[int(row-a.accept)/a.width])
 			if found.to > 0 {
 				e.markSpan(found)
 				free, i = found.to, max(found.to, i+1)
@@ -182,11 +182,18 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 			}
 		}
 	}
+	if e.head {
+		return markColumns(e.resultText(), seen)
+	}
 	return e.resultText()
 }
 
 // findSpan returns the first secret after free that the anchors ending at end find.
-func (a *automaton) findSpan(s string, end, free int, anchors []anchor) span {
+func (a *automaton) findSpan(e *markEditor, end, free int, anchors []anchor) span {
+	s := e.text
+	if anchors[0].grade == must && columnEnds[byteAt(s, skipBytes(s, end, &cellEnds))] {
+		e.head = true
+	}
 	for _, x := range anchors {
 		if found := x.find(s, end-len(x.word), end); found.to > 0 && found.from >= free {
 			return found

@@ -23,6 +23,9 @@ func statedValue(s string, from, to, end, i int, g grade) span {
 	if stop := yamlBlockEnd(s, from, i); stop > i {
 		return span{i, stop}
 	}
+	if k := skipBlanks(s, i+1); byteAt(s, i) == '[' && openingQuote(s, k) > k { // the first of a list
+		return spokenWord(s, k, false)
+	}
 	if next := skipYAMLLabel(s, i); next > i {
 		if isReference(s[i:next]) {
 			return span{}
@@ -105,7 +108,7 @@ func (x assignment) opensBlock(s string, v valueExtent) bool {
 
 // readValue returns the value, which extends to the next space after a password.
 func (x assignment) readValue(s string, g grade) valueExtent {
-	if g == must && byteAt(s, x.i-1) != '>' { // otherwise it ends with its element
+	if g == must && !inElement(s, x.i) { // otherwise it ends with its element
 		return valueAt(s, x.i)
 	}
 	return valueFor(s, x.from, x.i)
@@ -116,7 +119,7 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 	switch {
 	case text == Mark:
 		return true // which stays unchanged
-	case isVariable(text), x.directory(text), x.label(text), isVersionRange(text), isCutToken(text):
+	case isVariable(text), x.directory(text), x.label(text), isRequirement(text), isCutToken(text):
 		return false
 	case g < must && (strings.HasPrefix(text, "0x") && len(text) <= 10 || len(x.s[x.from:x.to]) < 4 && expressionKind(text) > 0):
 		return false
@@ -124,6 +127,8 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 		return false
 	case v.quoted:
 		return g == must || writtenOut(text)
+	case x.operatorText() == "=" && strings.HasPrefix(x.s[skipBack(x.s, x.from, &dashed):], "--") && skipBytes(text, 0, &nameBytes) == len(text) && namedAsSecret(text):
+		return false // --password=PASS, of a help text
 	case len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && strings.HasSuffix(strings.ToLower(x.s[x.from:x.end]), "key"):
 		return false // a number of a key, not a key
 	case skipBytes(text, 0, &hollowBytes) == len(text), escapedBreak(text) == 0, blankToFill(s, v.from, text):
@@ -132,9 +137,12 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 	return (g == must || !isStandIn(text)) && !x.isExpression(s, v)
 }
 
-// isVersionRange reports whether text is a range of versions, as of a package whose
-// name mentions passwords: ^1.0.0.
-func isVersionRange(text string) bool {
+// isRequirement reports whether text is a range of versions, as of a package whose
+// name mentions passwords, or the rules of a validation: ^1.0.0, required|min:8.
+func isRequirement(text string) bool {
+	if first, _, ok := strings.Cut(text, "|"); ok && (first == "required" || first == "nullable" || first == "sometimes" || first == "string") {
+		return true
+	}
 	rest := strings.TrimLeft(text, "^~<>=")
 	return len(rest) < len(text) && release(rest)
 }
@@ -178,6 +186,9 @@ func isStandIn(text string) bool {
 	if isVariable(text) || emptyValues[text] || strings.IndexFunc(text, func(r rune) bool { return r < 0x80 && alnum[r] || r >= 0x80 && r != '…' }) < 0 {
 		return true
 	}
+	if text[0] == '/' && strings.Count(text, "/") > 1 && skipBytes(text, 0, &pathNames) == len(text) {
+		return true
+	}
 	for _, p := range []string{"https://", "http://", "vault:", "env:", "env.", "your", "YOUR", "..."} {
 		if strings.HasPrefix(text, p) {
 			return true
@@ -187,7 +198,7 @@ func isStandIn(text string) bool {
 }
 
 // emptyValues are texts that mean no value, and types that are not classes.
-var emptyValues = newWordSet("null nil none None NULL true false True False undefined string String str bool boolean int integer number float any object bytes byte char unknown void never NaN default auto ID UUID JSON Int Float Boolean DateTime")
+var emptyValues = newWordSet("null nil none None NULL true false True False undefined string String str bool boolean int integer number float any object bytes byte char unknown void never NaN default auto ID UUID JSON Int Float Boolean DateTime files compat")
 
 func newWordSet(words string) map[string]bool {
 	m := make(map[string]bool)

@@ -20,6 +20,10 @@ type passwordArgument struct {
 	mark     byte     // the password begins after it in the found text, if it is not 0
 	operand  int      // index of the argument without a flag that is a password, from 1 on; lastOperand is the last
 	with     byte     // letter of a required flag, if it is not 0
+	word     string   // an argument that a password follows
+	needs    string   // a text that the arguments contain, if it is not empty
+	pairs    bool     // arguments name=value have passwords as values
+	prose    bool     // the words are also those of sentences: no word of a language is a password
 }
 
 const lastOperand = -1
@@ -30,22 +34,52 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"login"}, behind: []string{"vault"}, operand: 1},
 	{programs: []string{"sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport", "cqlsh"}, flags: "p", joined: "p"},
 	{programs: []string{"redis-cli", "valkey-cli", "keydb-cli"}, flags: "a"},
+	{programs: []string{"redis-cli", "valkey-cli"}, word: "AUTH"},
 	{programs: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldapwhoami", "ldapcompare", "ldapmodrdn"}, flags: "w", joined: "w"},
 	{programs: []string{"ldappasswd"}, flags: "wsa"},
 	{programs: []string{"sqlcmd", "zip", "unzip"}, flags: "P", joined: "P"},
 	{programs: []string{"bcp", "ipmitool", "mosquitto_pub", "mosquitto_sub"}, flags: "P"},
-	{programs: []string{"twine", "ncftpput", "ncftpget", "useradd", "usermod"}, flags: "p"},
+	{programs: []string{"twine", "ncftpput", "ncftpget", "useradd", "usermod", "hydra", "crackmapexec", "netexec", "nxc", "evil-winrm", "smbmap", "security unlock-keychain", "security create-keychain", "snowsql", "steghide", "vsce"}, flags: "p"},
+	{programs: []string{"security import"}, flags: "P"},
+	{programs: []string{"slappasswd"}, flags: "s"},
+	{programs: []string{"nuget push"}, flags: "k"},
+	{programs: []string{"rar"}, prefix: "-hp"},
+	{programs: []string{"add-generic-password", "add-internet-password"}, flags: "w"},
 	{programs: []string{"ssh-keygen"}, flags: "NP"},
-	{programs: []string{"snmpget", "snmpwalk", "snmpset"}, flags: "AX"},
+	{programs: []string{"snmpget", "snmpwalk", "snmpset", "snmpbulkwalk", "snmpgetnext", "snmptrap"}, flags: "AXc"},
 	{programs: []string{"openssl"}, flags: "kK", prefix: "pass:"},
 	{programs: []string{"xfreerdp", "wfreerdp"}, prefix: "/p:"},
-	{programs: []string{"smbclient", "rpcclient", "smbget", "smbcacls", "smbtree"}, flags: "U", joined: "U", mark: '%'},
+	{programs: []string{"smbclient", "rpcclient", "smbget", "smbcacls", "smbtree", "net ads"}, flags: "U", joined: "U", mark: '%'},
 	{programs: []string{"lftp"}, flags: "u", mark: ','},
 	{programs: []string{"curl"}, flags: "uU", joined: "uU", mark: ':'},
 	{programs: []string{"http", "https", "httpie", "xh", "xhs"}, flags: "a", mark: ':'},
-	{programs: []string{"htpasswd"}, operand: lastOperand, with: 'b'},
+	{programs: []string{"htpasswd", "mosquitto_passwd"}, operand: lastOperand, with: 'b'},
 	{programs: []string{"add_user", "change_password", "authenticate_user"}, behind: []string{"rabbitmqctl"}, operand: 2},
 	{programs: []string{"sqlplus"}, operand: 1, mark: '/'},
+	{programs: []string{"mkpasswd"}, operand: lastOperand},
+	{programs: []string{"openssl passwd", "cargo login", "encrypt_string", "bw unlock", "convertto-securestring"}, operand: 1},
+	{programs: []string{"bw login", "samba-tool user create", "wpa_passphrase"}, operand: 2},
+	{programs: []string{"htdigest"}, operand: 4},
+	{programs: []string{"winrs"}, prefix: "-p:"},
+	{programs: []string{"rclone"}, word: "pass"},
+	{programs: []string{"rootpw"}, operand: 1},
+	{programs: []string{"iwconfig"}, word: "key"},
+
+	// secrets for programs that keep them
+	{programs: []string{"kv put", "kv patch", "vault write"}, pairs: true},
+	{programs: []string{"create secret"}, prefix: "--from-literal=", mark: '='},
+	{programs: []string{"secret set"}, flags: "b", joined: "b", prefix: "--body="},
+	{programs: []string{"keyvault secret set"}, prefix: "--value="},
+	{programs: []string{"put-parameter"}, prefix: "--value=", needs: "SecureString"},
+	{programs: []string{"create-secret", "put-secret-value"}, prefix: "--secret-string="},
+
+	// the settings of routers and their daemons
+	{programs: []string{"snmp-server community", "rocommunity", "rwcommunity", "rocommunity6", "rwcommunity6", "key-string", "tacacs-server key", "radius-server key", "crypto isakmp key", "plain-text-password-value"}, operand: 1},
+	{programs: []string{"enable secret", "enable password", "ascii-text"}, operand: 1, prose: true},
+	{programs: []string{"radius-server host", "tacacs-server host"}, word: "key"},
+	{programs: []string{"authentication-key", "message-digest-key"}, word: "md5"},
+	{programs: []string{"chap", "pap", "neighbor"}, word: "password", prose: true},
+	{programs: []string{"privilege"}, word: "secret", prose: true},
 }
 
 // commandBytes limits how much of a command line is read.
@@ -60,7 +94,7 @@ type commandLine struct {
 
 // findArgument finds the password in the arguments after the program s[from:to].
 func (p passwordArgument) findArgument(s string, from, to int) span {
-	if !wordBegins(s, from) || commandNameBytes[byteAt(s, from-1)] && !escapedLetter(s, from-1) {
+	if c := byteAt(s, from-1); !wordBegins(s, from) || commandNameBytes[c] && !escapedLetter(s, from-1) && !(c == ':' && digit[byteAt(s, from-2)]) { // a number of a line
 		return span{}
 	}
 	if p.operand == 0 && !p.hasFlag(s[to:min(len(s), to+commandBytes)]) {
@@ -74,6 +108,9 @@ func (p passwordArgument) findArgument(s string, from, to int) span {
 		to += len(".exe")
 	}
 	c := commandLine{s: s, end: min(len(s), to+commandBytes)}
+	if p.needs != "" && !strings.Contains(s[to:c.end], p.needs) {
+		return span{}
+	}
 	if quote := byteAt(s, to); quotes[quote] || quote == '\\' {
 		c.list = byteAt(s, from-1) == s[openingQuote(s, to)-1] && openingQuote(s, to) > to
 		to = openingQuote(s, to)
@@ -141,6 +178,14 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 				next = after
 			}
 			misses++
+		case p.pairs:
+			if n := strings.IndexByte(text, '='); n > 0 {
+				if x := p.passwordIn(c.s, span{arg.from + n + 1, arg.to}, command); x.to > 0 {
+					return x
+				}
+			}
+			misses++
+		case len(text) == 1 && digit[text[0]]: // of an encoding
 		case text != "" && text[0] != '-':
 			operands++
 			last = arg
@@ -150,7 +195,7 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 		}
 		i = next
 	}
-	if p.operand == lastOperand && given && operands > 1 {
+	if p.operand == lastOperand && given && (operands > 1 || p.with == 0) && !technical(c.s[last.from:last.to]) {
 		return p.passwordIn(c.s, last, command)
 	}
 	return span{}
@@ -186,10 +231,16 @@ func listedPassword(s string, from, to int) span {
 // hasFlag reports whether a flag or a prefix of p may be in a text. It is fast, and
 // nearly always returns false.
 func (p passwordArgument) hasFlag(text string) bool {
+	if p.pairs {
+		return strings.IndexByte(text, '=') > 0
+	}
+	if p.word != "" {
+		return strings.Contains(text, " "+p.word+" ")
+	}
 	if p.mark != 0 && strings.IndexByte(text, p.mark) < 0 {
 		return false
 	}
-	if p.prefix != "" && strings.Contains(text, p.prefix) {
+	if p.prefix != "" && strings.Contains(text, p.prefix[:len(p.prefix)-1]) {
 		return true
 	}
 	for {
@@ -209,6 +260,9 @@ func (p passwordArgument) hasFlag(text string) bool {
 func (p passwordArgument) flagOf(text string) (value int, flag bool) {
 	if rest, ok := strings.CutPrefix(text, p.prefix); ok && p.prefix != "" {
 		return len(text) - len(rest), true
+	}
+	if p.word != "" && text == p.word || p.prefix == text+"=" {
+		return len(text), true
 	}
 	if len(text) < 2 || text[0] != '-' {
 		return 0, false
@@ -290,7 +344,7 @@ func (p passwordArgument) passwordIn(s string, arg span, command bool) span {
 		arg.to -= len(text) - len(strings.TrimRight(text, text[open-1:open]))
 		text = s[arg.from:max(arg.from, arg.to)]
 	}
-	if isNoArgument(text) || !command && skipBytes(text, 0, &letterBytes) == len(text) {
+	if isNoArgument(text) || p.prose && !unlikeWords(text) || !command && skipBytes(text, 0, &letterBytes) == len(text) {
 		return span{}
 	}
 	return arg
@@ -305,7 +359,7 @@ func isNoArgument(text string) bool {
 
 var (
 	nameBytes     = newByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-	argumentWords = newWordSet("password passwd pass pwd token secret key value text word name file option options flag flags switch argument arguments parameter port the and for with from into that which when")
+	argumentWords = newWordSet("password passwd pass pwd token secret key value text string public word name file option options flag flags switch argument arguments parameter port the and for with from into that which when")
 )
 
 // startsCommand reports whether a command begins with the word at i: at the
@@ -320,21 +374,22 @@ func startsCommand(s string, i int) bool {
 	}
 	before := escapedLine(s[lineStart(s, i):i])
 	before = strings.TrimRight(before[min(len(before), skipMargin(before, 0)):], " \t")
-	if before == "" || strings.IndexByte("$#%>;|&(\"'`{=", before[len(before)-1]) >= 0 {
+	if n := len(before); before == "" || before[n-1] == ':' && n > 1 && digit[before[n-2]] || strings.IndexByte("$#%>;|&(\"'`{=", before[len(before)-1]) >= 0 {
 		return true
 	}
-	last := before[skipBack(before, len(before), &letterBytes):]
+	last := before[skipBack(before, len(before), &dashed):]
 	return runningWords[strings.ToLower(last)] || strings.Contains(before, "exec ") || strings.IndexByte(before[strings.LastIndexByte(before, ' ')+1:], '=') > 0
 }
 
 var (
 	pathBytes    = newByteSet(letters + digits + "_-./")
-	runningWords = newWordSet("sudo exec run env time nice nohup then do else xargs cmd entrypoint timeout watch")
+	runningWords = newWordSet("ansible-vault vault kubectl oc gh az aws ssm secretsmanager dotnet security sudo exec run env time nice nohup then do else xargs cmd entrypoint timeout watch")
 )
 
 // readers are programs that read a password from a pipe, or from the string after
 // <<<.
-var readers = []string{"--password-stdin", "--with-token", "sudo -S", "chpasswd", "passwd --stdin", "kinit", "password=/dev/stdin", "token=/dev/stdin", "secret=/dev/stdin"}
+var readers = []string{"--password-stdin", "--with-token", "sudo -S", "chpasswd", "passwd --stdin", "passwd -stdin", "kinit", "cryptsetup ", "smbpasswd -s", "su - ", "| passwd ", "| sudo passwd ", "--passphrase-fd 0", "read -s", "vncpasswd -f",
+	"secret create", "secret set", "secret put", "secrets create", "secrets versions add", "secret-tool store", "pass insert", "env add", "password=/dev/stdin", "token=/dev/stdin", "secret=/dev/stdin"}
 
 func reads(text string) bool {
 	return slices.ContainsFunc(readers, func(reader string) bool { return strings.Contains(text, reader) })
@@ -359,9 +414,30 @@ func pipedPassword(s string, from, to int) span {
 	i = skipBlanks(s, i)
 	rest, _, _ := strings.Cut(s[i:min(len(s), i+256)], "\n")
 	if last.to == 0 || byteAt(s, i) != '|' || !reads(rest) {
+		if rest != "" && rest[0] == '>' && keepsPassword(rest) {
+			return writtenPassword(s, last)
+		}
 		return span{}
 	}
 	return handedPassword(s, last, rest)
+}
+
+// keepsPassword reports whether text redirects to a file for a password.
+func keepsPassword(text string) bool {
+	file := strings.TrimLeft(text, "> \"'")
+	if end := strings.IndexAny(file, " \"';&|"); end >= 0 {
+		file = file[:end]
+	}
+	lower := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
+	return strings.Contains(lower, "pass") || strings.Contains(lower, "secret") || strings.Contains(lower, "token") || strings.Contains(file, "/run/secrets/")
+}
+
+// writtenPassword returns the text that is written to the file for a password.
+func writtenPassword(s string, arg span) span {
+	if text := s[arg.from:arg.to]; isNoArgument(text) || !unlikeWords(text) || strings.ContainsAny(text, "|<>=") {
+		return span{}
+	}
+	return arg
 }
 
 // herePassword finds the string after <<< for a program that reads a password.
@@ -399,9 +475,10 @@ func sharePassword(s string, from, to int) span {
 	line, _, _ := strings.Cut(s[to:min(len(s), to+commandBytes)], "\n")
 	lower := strings.ToLower(line)
 	share := strings.HasSuffix(strings.ToLower(s[from:to]), "use ")
-	if !startsCommand(s, from) || share && !strings.Contains(lower, "/user:") || !share && !strings.Contains(lower, "/add") {
+	if !startsCommand(s, from) || share && !strings.Contains(lower, "/user:") {
 		return span{}
 	}
+	added := share || strings.Contains(lower, "/add")
 	c := commandLine{s: s, end: to + len(line)}
 	operands := 0
 	for i := to - 1; ; {
@@ -414,7 +491,7 @@ func sharePassword(s string, from, to int) span {
 		case text == "" || text[0] == '/' || text[0] == '\\' || text == "*" || len(text) == 2 && text[1] == ':':
 		case !share && operands == 0: // the user
 			operands++
-		case isNoArgument(text):
+		case isNoArgument(text), !added && !unlikeWords(text):
 			return span{}
 		default:
 			return arg

@@ -8,7 +8,7 @@ func skipOperator(s string, i int) int {
 	if c := byteAt(s, i); (c == '!' || c == '?') && byteAt(s, i+1) == '=' {
 		i++
 	}
-	for _, wide := range []string{"：", "＝"} { // of Chinese and Japanese
+	for _, wide := range []string{"：", "＝", "%3D", "%3d", "%3A", "%3a"} { // of Chinese and Japanese; in URLs
 		if strings.HasPrefix(s[i:], wide) {
 			return i + len(wide)
 		}
@@ -79,14 +79,6 @@ func indexedValue(s string, _, end int) int {
 	return skipToValue(s, j)
 }
 
-// taggedValue is <name>value</name>.
-func taggedValue(s string, from, end int) int {
-	if byteAt(s, end) != '>' || byteAt(s, skipBack(s, from, &dotted)-1) != '<' || space[byteAt(s, end+1)] {
-		return -1
-	}
-	return end + 1
-}
-
 // typedValue is name type = "value".
 func typedValue(s string, _, end int) int {
 	j := skipBlanks(s, end)
@@ -107,6 +99,8 @@ func typedValue(s string, _, end int) int {
 	return k
 }
 
+var dimensions = newByteSet(digits + "[]")
+
 // types are the bytes of a type before an equals sign.
 var types = newByteSet(letters + digits + "_.:&<>[]' ")
 
@@ -114,16 +108,24 @@ var types = newByteSet(letters + digits + "_.:&<>[]' ")
 // in the quotes, after any type or constructor.
 func declared(s string, end int) int {
 	j, special := skipBlanks(s, end), false
+	if k := skipAtMost(s, j, 8, &dimensions); k > j && byteAt(s, j) == '[' { // char name[32] = "value"
+		j, special = skipBlanks(s, k), true
+	}
 	if byteAt(s, j) == ':' {
 		k := skipAtMost(s, j+1, 48, &types)
 		special = strings.ContainsAny(s[j:k], "&<")
+		if byteAt(s, k) != '=' {
+			k = j
+		}
 		j = k
 	}
-	if byteAt(s, j) != '=' || byteAt(s, j+1) == '=' || byteAt(s, j+1) == '>' {
+	if strings.HasPrefix(s[j:], "<- ") { // of R
+		j, special = j+1, true
+	} else if c := byteAt(s, j); c != '=' && c != ':' || byteAt(s, j+1) == '=' || byteAt(s, j+1) == '>' {
 		return -1
 	}
 	k := skipBlanks(s, j+1)
-	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from("} {
+	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from(", "new String(", "String(", "SecretStr(", "SecretString(", "SecretString::new(", "SecretString::from(", "Secret(", "Secret::new(", "SecureString(", "Password(", "MD5(", "md5(", "SHA1(", "sha1(", "SHA2(", "PASSWORD(", "crypt(", "hash(", "b64encode("} {
 		if strings.HasPrefix(s[k:], constructor) {
 			k, special = k+len(constructor), true
 		}
@@ -203,6 +205,43 @@ func listedValue(s string, from, end int) int {
 	return j
 }
 
+// comparedValue is expect(name).toBe("value"), name.equals("value"), and the like.
+func comparedValue(s string, _, end int) int {
+	j := end
+	if c := byteAt(s, j); c != '.' && c != '(' && c != ')' {
+		return -1
+	}
+	for range 2 {
+		if byteAt(s, j) == '(' && byteAt(s, j+1) == ')' {
+			j += 2
+		}
+		if byteAt(s, j) == ')' {
+			j++
+		}
+	}
+	for _, call := range []string{".toBe(", ".toEqual(", ".toStrictEqual(", ".equals(", ".equalsIgnoreCase(", ".strip() == ", ".trim() === ", ".isEqualTo(", ".to_eq(", ".to eq("} {
+		if strings.HasPrefix(s[j:], call) && openingQuote(s, j+len(call)) > j+len(call) {
+			return j + len(call)
+		}
+	}
+	return -1
+}
+
+// passedValue is call("name", "value"), with nothing else in it.
+func passedValue(s string, from, end int) int {
+	i := listedValue(s, from, end)
+	if i < 0 || byteAt(s, skipBack(s, skipBack(s, from, &selectorBytes), &quotes)-1) != '(' {
+		return -1
+	}
+	if v, ok := quotedAt(s[:min(len(s), i+widest)], i); !ok || byteAt(s, v.after) != ')' {
+		return -1
+	}
+	return i
+}
+
+// selectorBytes are the bytes of a name, and of the selector of an element.
+var selectorBytes = newByteSet(letters + digits + "_-.#[]=")
+
 // calledValue is name("value").
 func calledValue(s string, _, end int) int {
 	if byteAt(s, end) == '(' && openingQuote(s, end+1) > end+1 {
@@ -228,6 +267,15 @@ func pairedValue(s string, _, end int) int {
 	return skipBlanks(s, j)
 }
 
+// encodedValue is name 7 value, with the number of an encoding, as in the settings
+// of routers.
+func encodedValue(s string, _, end int) int {
+	if byteAt(s, end) == ' ' && strings.IndexByte("045789", byteAt(s, end+1)) >= 0 && byteAt(s, end+2) == ' ' {
+		return end + 3
+	}
+	return -1
+}
+
 // netrcValue is login a password value.
 func netrcValue(s string, from, end int) int {
 	before := s[max(0, from-128):from]
@@ -241,11 +289,9 @@ func netrcValue(s string, from, end int) int {
 // prose and the commands of shells.
 func besideName(s string, _, end int) int {
 	j := skipAtMost(s, end, 24, &markBytes)
-	if byteAt(s, j) == 0xe2 {
-		for _, sign := range []string{"→", "—", "–"} {
-			if strings.HasPrefix(s[j:], sign) {
-				j = skipBlanks(s, j+len(sign))
-			}
+	for _, sign := range []string{"→", "—", "–", "➜", "⇒", ">"} {
+		if strings.HasPrefix(s[j:], sign) && (sign != ">" || j > end && (s[j-1] == '-' || s[j-1] == '=')) {
+			j = skipBlanks(s, j+len(sign))
 		}
 	}
 	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {
@@ -255,6 +301,11 @@ func besideName(s string, _, end int) int {
 	}
 	if j > end && quotes[s[j-1]] {
 		j--
+	}
+	if j == end && byteAt(s, j) >= 0x80 {
+		if v, ok := typographicAt(s, j); ok && v.from > j { // パスワード「X」
+			return j
+		}
 	}
 	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" || strings.Contains(s[end:j], "||") {
 		return -1
@@ -276,7 +327,11 @@ func skipYAMLLabel(s string, i int) int {
 	if c := byteAt(s, i); c != '!' && c != '&' {
 		return i
 	}
-	j := skipAtMost(s, i+1, 48, &dashed)
+	tag := i + 1
+	if byteAt(s, i) == '!' && byteAt(s, tag) == '!' {
+		tag++
+	}
+	j := skipAtMost(s, tag, 48, &dashed)
 	if next := skipBlanks(s, j); j > i+1 && next > j && next < len(s) && !space[s[next]] {
 		return next
 	}

@@ -145,7 +145,7 @@ func namedDefault(s string, i int, quoted bool) span {
 // sentence, a template, or the name of a secret itself.
 func isLiteral(text string) bool {
 	named := namedAsSecret(text) && !strings.ContainsAny(text, digits) || skipBytes(text, 0, &nameBytes) == len(text)
-	return len(text) >= 3 && writtenOut(text) && !isPlaceholder(text) && !named && !isVersionRange(text)
+	return len(text) >= 3 && writtenOut(text) && !isPlaceholder(text) && !named && !isRequirement(text)
 }
 
 // instead are the texts between the look-up of a variable and its fallback.

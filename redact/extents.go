@@ -217,7 +217,7 @@ func bracketEnd(s string, i int) int {
 
 var (
 	openers = newByteSet("([{\"'`\\")
-	stops   = newByteSet(" \t\r\n\f,:;)]}>\"'`\\")
+	stops   = newByteSet(" \t\r\n\f\x1b,:;)]}>\"'`\\")
 )
 
 // bareValueEnd returns the end of the unquoted text at i: before a space, or before
@@ -234,6 +234,8 @@ func bareValueEnd(s string, i int) int {
 				i = k
 				continue
 			}
+		case c == '<' && i > start && byteAt(s, i+1) == '/' && letterBytes[byteAt(s, i+2)]:
+			return i // the element ends
 		case quotes[c] && i > start:
 			if i+1 == len(s) || stops[s[i+1]] {
 				for s[i-1] == '\\' && i-1 > start {

@@ -12,7 +12,7 @@ func (v valueExtent) looksSecret(s string, g grade, environment bool) bool {
 	if text == Mark {
 		return v.to-v.from == len(Mark) // otherwise it is a block with a mark in it
 	}
-	if isVariable(text) || isVersionRange(text) || isCutToken(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
+	if isVariable(text) || isRequirement(text) || isCutToken(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
 		return false
 	}
 	if v.quoted {
@@ -92,7 +92,7 @@ func isPlaceholder(text string) bool {
 // isVariable reports whether text is a variable or a template of some language,
 // or a mask.
 func isVariable(text string) bool {
-	if text == "" || strings.Trim(text, "*") == "" || strings.Trim(text, ".") == "" || strings.Trim(text, "xX") == "" {
+	if text == "" || text == "?" || strings.Trim(text, "*") == "" || strings.Trim(text, ".") == "" || strings.Trim(text, "xX") == "" {
 		return true
 	}
 	last := text[len(text)-1]
@@ -103,6 +103,8 @@ func isVariable(text string) bool {
 		}
 		name := skipBytes(text, 1, &word)
 		return !digit[text[1]] && (name == len(text) || name > 2 && text[name] == '/' && (byteAt(text, name+1) == '$' || letterBytes[byteAt(text, name+1)]))
+	case ':': // of SQL
+		return len(text) > 1 && skipBytes(text, 1, &word) == len(text) && letterBytes[text[1]] && !strings.ContainsAny(text, digits)
 	case '{':
 		return last == '}'
 	case '<':

@@ -1,6 +1,10 @@
 package redact
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -49,14 +53,17 @@ func (k *Known) learnValue(value string) {
 	defer k.mu.Unlock()
 	whole := withoutBreaks(value)
 	random := looksRandom(whole)
-	if random {
-		k.addValue(whole)
+	if random || isUncommon(whole) {
+		k.addValue(whole, true)
+		for _, encoded := range encodings(whole) {
+			k.addValue(encoded, false)
+		}
 	}
 	for line := range strings.Lines(lineBreaks.Replace(strings.ReplaceAll(value, Mark, " "))) {
 		for piece := range strings.FieldsSeq(line[skipMargin(line, 0):]) {
 			piece = strings.Trim(piece, "\\\"'`+.&")
 			if random && skipBytes(piece, 0, &lowercase) < len(piece) || looksRandom(piece) {
-				k.addValue(piece)
+				k.addValue(piece, true)
 			}
 		}
 	}
@@ -67,8 +74,35 @@ var lineBreaks = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
 
 var lowercase = newByteSet("abcdefghijklmnopqrstuvwxyz")
 
-// addValue is called with the lock held.
-func (k *Known) addValue(value string) {
+// isUncommon reports whether text has letters, digits and a sign that is in no
+// word, so that it is not found by chance.
+func isUncommon(text string) bool {
+	if len(text) < sight || isPathOrTime(text) || strings.ContainsAny(text, " \t\n\"'`()[]{}") || isVariable(text) || isPlaceholder(text) {
+		return false
+	}
+	return strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters) && strings.ContainsAny(text, "!#$%^&*+~@<>?|")
+}
+
+// encodings returns a secret as it is in URLs, in JSON, and in the base64 of
+// Kubernetes, if it is another text there.
+func encodings(value string) (all []string) {
+	escaped, err := json.Marshal(value)
+	if err == nil {
+		all = append(all, string(escaped[1:len(escaped)-1]), jsonSigns.Replace(value))
+	}
+	all = append(all, url.QueryEscape(value), url.PathEscape(value))
+	for _, plain := range []string{value, value + "\n"} {
+		all = append(all, strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(plain)), "="))
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return s == value })
+}
+
+// jsonSigns escapes what JSON must escape.
+var jsonSigns = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// addValue adds a value, and its parts if that is wanted. It is called with the
+// lock held.
+func (k *Known) addValue(value string, withParts bool) {
 	if len(value) < sight || k.size+len(value) > most {
 		return
 	}
@@ -85,7 +119,7 @@ func (k *Known) addValue(value string) {
 	k.values, k.size = append(k.values, value), k.size+len(value)
 	k.whole[head] = append(k.whole[head], n)
 	k.begins[bytePair(value)] = true
-	for at := 0; at+partial <= len(value); at++ {
+	for at := 0; withParts && at+partial <= len(value); at++ {
 		k.parts[[sight]byte([]byte(value[at:at+sight]))] = valuePart{n, at}
 	}
 }

@@ -49,6 +49,24 @@ func TestAPartOfWhatIsKnownIsFound(t *testing.T) {
 	}
 }
 
+// A secret may be encoded where it is found again.
+func TestWhatIsKnownIsFoundInEncodings(t *testing.T) {
+	for _, c := range []struct{ secret, text string }{
+		{"p&ss<w0>" + "rd9x!", "the answer: %"}, {"pä$$w0rd" + "-99x", "line\n%\n"}, {"p&ss<w0>" + "rd9x!", "https://a.test/?x=p%26ss%3Cw0%3E" + "rd9x%21&y"}, {"S0mmer" + "2024!", "https://a.test/?x=S0mmer2024%21&y"},
+		{"p&ss<w0>" + "rd9x!", `log: "p\u0026ss\u003cw0\u003e` + `rd9x!"`}, {"a\"b\\c9" + "dEf0", `log: "a\"b\\c9` + `dEf0"`}, {"Tr0ub4dor" + "-zeb7", "  db: VHIwdWI0ZG9y" + "LXplYjc="}, {"Tr0ub4dor" + "-zeb7", "  db: VHIwdWI0ZG9y" + "LXplYjcK\n"}, {"Tr0ub4dor" + "-zeb7", "/tmp/%.txt"},
+	} {
+		k := redact.Default().Known()
+		k.Learn("DB_PASSWORD='" + c.secret + "'")
+		text := strings.ReplaceAll(c.text, "%\n", c.secret+"\n")
+		if strings.HasSuffix(text, "%") || strings.Contains(text, "/%.") {
+			text = strings.Replace(text, "%", c.secret, 1)
+		}
+		if got := k.String(text); !strings.Contains(got, redact.Mark) || strings.Contains(got, "9x!") || strings.Contains(got, "LXplY") {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 func TestWordsAreNotKnown(t *testing.T) {
 	k := redact.Default().Known()
 	for _, text := range []string{"password: string", "api_key = the key of the account", `{"password":"correct horse battery"}`, "password: hunter2", "api_key=config.APIKey"} {

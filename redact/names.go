@@ -19,7 +19,7 @@ const (
 var secretNames = map[string]grade{
 	"password": must, "apikey": must, "api_key": must, "api-key": must,
 
-	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
+	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "dbpass": strong, "rootpass": strong, "adminpass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
 	"api key": strong, "access_key": strong, "access-key": strong, "accesskey": strong, "account_key": strong, "accountkey": strong,
 	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
 	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
@@ -32,6 +32,8 @@ var secretNames = map[string]grade{
 	"wachtwoord": must, "lösenord": must, "passord": must, "adgangskode": must, "salasana": must, "hasło": must, "heslo": must, "parola": strong, "şifre": must, "пароль": must, "Пароль": must,
 	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must, "패스워드": must, "비번": must, "인증키": strong, "비밀키": strong, "비밀 키": strong, "api 키": strong, "액세스 키": strong, "토큰": strong, "시크릿": strong,
 	"jelszó": must, "mật khẩu": must, "kata sandi": must, "κωδικός": must, "Κωδικός": must, "كلمة المرور": must, "סיסמה": must, "पासवर्ड": must, "รหัสผ่าน": must,
+
+	"pin code": strong, "secret code": strong, "wifi key": strong, "wi-fi key": strong, "network key": strong, "pre-shared-key": strong, "pre-shared key": strong, "wlan-schlüssel": strong, "netzwerkschlüssel": strong,
 
 	"recovery code": strong, "recovery_code": strong, "backup code": strong, "backup_code": strong, "wep key": strong,
 
@@ -84,7 +86,7 @@ func ownGrade(g grade, s string, from, to int) grade {
 var otherPasses = newWordSet("compass bypass encompass surpass overpass underpass trespass")
 
 // nameSuffixes are the possible ends of the name of a secret after its word.
-var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
+var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base", "_confirmation", "confirmation", "_confirm", "confirm", "_again", "again", "_plain", "plain", "_text", "text", "_repeat", "repeat"}
 
 // plainEnds are ends of names that concern a secret and contain none.
 var plainEnds = []string{
@@ -106,7 +108,9 @@ func gradeWithRest(g grade, last byte, rest string) grade {
 	if goesOn { // it is another word
 		return 0
 	}
-	rest = strings.Trim(rest, digits+"_-")
+	if rest = strings.Trim(rest, digits+"_-"); rest == "" && g == must {
+		return strong
+	}
 	for _, s := range plainEnds {
 		if strings.HasSuffix(rest, s) {
 			return 0
@@ -117,7 +121,8 @@ func gradeWithRest(g grade, last byte, rest string) grade {
 
 // A nameFinder finds the values of names with its word.
 type nameFinder struct {
-	grade grade
+	grade    grade
+	password bool // the word means a password, as of ofPassword
 }
 
 // An assignmentForm is one form of giving a value to a name.
@@ -125,21 +130,39 @@ type assignmentForm struct {
 	value    func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
 	most     grade                             // grades of names that are used in this form
 	argument bool                              // the value is one word, with any signs
+	beside   bool                              // the same, after a name that can be nothing else than a password's
 }
 
 var assignmentForms = []assignmentForm{
 	{value: assignedValue, most: must}, {value: indexedValue, most: must}, {value: taggedValue, most: must}, {value: typedValue, most: firm},
-	{value: flagValue, most: firm, argument: true}, {value: listedValue, most: loose}, {value: calledValue, most: loose}, {value: pairedValue, most: firm},
-	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose},
+	{value: flagValue, most: firm, argument: true}, {value: encodedValue, most: firm, argument: true}, {value: pairedValue, most: firm}, {value: attributeValue, most: firm}, {value: elementText, most: firm, argument: true},
+	{value: passedValue, most: loose, beside: true}, {value: comparedValue, most: loose, beside: true}, {value: listedValue, most: loose}, {value: calledValue, most: loose, beside: true},
+	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose, beside: true},
 }
 
+// findValue finds the value of the name that ends with the word s[from:to], after
+// it or before it.
 func (n nameFinder) findValue(s string, from, to int) span {
 	end := skipAtMost(s, to, 40, &dashed)
 	if end > to+32 {
 		return span{}
 	}
 	g := ownGrade(gradeWithRest(n.grade, s[to-1], s[to:end]), s, from, to)
-	if i := openedKeyAt(s, end); g > 0 && i > 0 {
+	found := n.valueBehind(s, from, to, end, g)
+	if found.to > 0 || g < strong || !n.password {
+		return found
+	}
+	if c := byteAt(s, openingQuote(s, end)); c == ',' || c == ')' {
+		if found = rowPassword(s, from, end); found.to > 0 {
+			return found
+		}
+	}
+	return wordBefore(s, from)
+}
+
+// valueBehind returns the value after the name that ends at end and has grade g.
+func (n nameFinder) valueBehind(s string, from, to, end int, g grade) span {
+	if i := openedKeyAt(s, end); i > 0 && g > 0 {
 		if found := privateKey(s, i, i+len(pemBegin)); found.to > 0 {
 			return found
 		}
@@ -152,20 +175,20 @@ func (n nameFinder) findValue(s string, from, to int) span {
 			return found
 		}
 		for _, value := range []func(string, int, int) int{assignedValue, indexedValue, taggedValue} {
-			if i := value(s, from, end); i >= 0 {
+			if i := value(s, from, end); i >= 0 && !strings.HasPrefix(s[i:], "</") {
 				return statedValue(s, from, to, end, i, g)
 			}
 		}
 	}
 	if g == must && end == to {
-		if i := assignedBelow(s, to); i >= 0 {
+		if i := assignedBelow(s, to); i >= 0 && !strings.HasPrefix(s[i:], "</") {
 			return statedValue(s, from, to, end, i, g)
 		}
 	}
 	if g == 0 {
 		return span{}
 	}
-	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] { // probably a verb
+	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] && !strings.HasSuffix(s[:from], "with ") { // probably a verb
 		return span{}
 	}
 	if found := spoken(s, end, g); found.to > 0 {
@@ -176,14 +199,27 @@ func (n nameFinder) findValue(s string, from, to int) span {
 	}
 	for _, u := range assignmentForms {
 		i := u.value(s, from, end)
-		if i < 0 {
+		if i < 0 || strings.HasPrefix(s[i:], "</") {
 			continue
 		}
 		return judgedValue(s, from, i, func(v valueExtent) bool {
-			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80) && g >= strong && spokenWord(s, v.from, false).to > 0
+			if strings.EqualFold(s[v.from:v.to], s[skipBack(s, from, &word):end]) {
+				return false
+			}
+			if v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) {
+				return true
+			}
+			word := u.argument || u.beside && n.password || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80
+			return word && g >= strong && spokenWord(s, v.from, false).to > 0
 		})
 	}
 	return span{}
+}
+
+// ofPassword reports whether the word of a name means a password, and not a token or
+// a key, which texts have of other kinds, nor the program passwd.
+func ofPassword(lower string) bool {
+	return lower != "passwd" && !strings.Contains(lower, "token") && !strings.Contains(lower, "secret") && (!strings.Contains(lower, "key") || hasPrefix(lower, "wifi", "wi-fi", "network", "pre-shared"))
 }
 
 // enoughBytes limits how much of a value is read to decide that it is a secret.
@@ -215,10 +251,17 @@ func valueFor(s string, from, i int) valueExtent {
 		return v
 	}
 	ends := ";"
-	if byteAt(s, i-1) == '>' {
+	if inElement(s, i) {
 		ends = "<"
+		if byteAt(s, i-1) == '[' {
+			ends = "]"
+		}
 	} else if c := byteAt(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
 		ends = "&#"
+	} else if strings.HasPrefix(s[max(0, i-3):], "%3") {
+		ends = "%&"
+	} else if byteAt(s, skipBack(s, i, &blank)-1) == '|' { // the cell of a table
+		ends = "|"
 	}
 	if cut := strings.IndexAny(s[v.from:v.to], ends); cut >= 0 {
 		v.to = v.from + cut
@@ -257,6 +300,9 @@ func skipBack(s string, i int, m *byteSet) int {
 // openedKeyAt returns the beginning of a private key that is the value of the name
 // ending at end; 0 if there is none.
 func openedKeyAt(s string, end int) int {
+	if !strings.Contains(s[end:min(len(s), end+64)], pemBegin) {
+		return 0 // the usual case
+	}
 	i := indexedValue(s, 0, end)
 	if i < 0 {
 		i = assignedValue(s, 0, end)

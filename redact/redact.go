@@ -76,7 +76,14 @@ func ruleAnchors() []anchor {
 		{puttyKey, []string{"private-lines: "}},
 		{postgres, []string{":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5437:", ":5438:", ":5439:", ":15432:", ":25432:", ":54320:", ":54321:", ":54322:", ":55432:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
 		{cookies, []string{"cookie:", "cookie\":", "cookie\\\":", "cookie':", "--cookie ", "--cookie=", " -b '", ` -b "`}},
-		{identified, []string{"identified by "}},
+		{loginPair, loginPhrases},
+		{administrators, []string{"admin:", "admin/", "admin / ", "root:", "root/", "root / ", "administrator:", "administrator / "}},
+		{numberCode, codeNames},
+		{typedPassword, typingCalls},
+		{sentPassword, []string{"send "}},
+		{mailPassword, []string{"auth plain "}},
+		{cachePassword, []string{"auth "}},
+		{protocolPassword, []string{"pass "}},
 		{vendor, vendors},
 		{general, generals},
 		{jsonWebToken, []string{"eyj"}},
@@ -101,6 +108,14 @@ func ruleAnchors() []anchor {
 			all = append(all, anchor{word: w, find: p.findArgument})
 		}
 	}
+	for _, p := range passwordCalls {
+		for _, w := range p.names {
+			all = append(all, anchor{word: w, find: p.findArgument})
+		}
+	}
+	for _, f := range sqlForms {
+		all = append(all, anchor{word: f.words, find: f.find})
+	}
 	for _, t := range knownTokens {
 		all = append(all, anchor{word: strings.ToLower(t.prefix), find: t.findToken})
 	}
@@ -108,7 +123,7 @@ func ruleAnchors() []anchor {
 		all = append(all, anchor{word: strings.ToLower(m.mark), find: m.find})
 	}
 	for _, w := range slices.Sorted(maps.Keys(secretNames)) {
-		all = append(all, anchor{w, nameFinder{secretNames[w]}.findValue, secretNames[w]})
+		all = append(all, anchor{w, nameFinder{secretNames[w], ofPassword(w)}.findValue, secretNames[w]})
 	}
 	return all
 }
@@ -164,7 +179,8 @@ type markEditor struct {
 	text string
 	seen func(string) // receives each replaced text; may be nil
 	out  strings.Builder
-	done int // number of bytes of text that are in out
+	done int  // number of bytes of text that are in out
+	head bool // the name of a password may be the head of a column
 }
 
 // markSpan replaces x, which begins after the last replacement.

@@ -19,7 +19,7 @@ const (
 
 // The sets of the rules.
 var (
-	space   = newByteSet(" \t\r\n\f") // like \s
+	space   = newByteSet(" \t\r\n\f\x1b") // like \s, and colours begin
 	blank   = newByteSet(" \t")
 	digit   = newByteSet(digits)
 	hex     = newByteSet(digits + "abcdefABCDEF")
@@ -52,12 +52,41 @@ func skipAtMost(s string, i, n int, m *byteSet) int {
 	return skipBytes(s[:min(len(s), i+n)], i, m)
 }
 
-// skipBlanks skips spaces and tabs.
+// skipBlanks skips spaces, tabs and the colours of a terminal.
 func skipBlanks(s string, i int) int {
-	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
-		i++
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == escape) {
+		next := skipColour(s, i)
+		if next == i {
+			if s[i] == escape {
+				break
+			}
+			next++
+		}
+		i = next
 	}
 	return i
+}
+
+// escape begins the control sequences of terminals.
+const escape = '\x1b'
+
+// skipColour returns the index after the colour of a terminal at i; i if there is
+// none.
+func skipColour(s string, i int) int {
+	if byteAt(s, i) != escape || byteAt(s, i+1) != '[' {
+		return i
+	}
+	if j := skipAtMost(s, i+2, 24, &colourBytes); byteAt(s, j) == 'm' || byteAt(s, j) == 'K' {
+		return j + 1
+	}
+	return i
+}
+
+var colourBytes = newByteSet(digits + ";:")
+
+// endsColour reports whether the letter at i ends the colour of a terminal.
+func endsColour(s string, i int) bool {
+	return (s[i] == 'm' || s[i] == 'K') && byteAt(s, skipBack(s, i, &colourBytes)-1) == '[' && byteAt(s, skipBack(s, i, &colourBytes)-2) == escape
 }
 
 // wordBegins reports whether a word can begin at i: there is no letter and no digit
@@ -71,6 +100,8 @@ func wordBegins(s string, i int) bool {
 		return strings.IndexByte("nrtbfv", s[i-1]) >= 0
 	case byteAt(s, i-3) == '%':
 		return hex[s[i-1]] && hex[s[i-2]]
+	case endsColour(s, i-1):
+		return true
 	}
 	return i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && skipBytes(s[:i], i-4, &hex) == i
 }

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // People and programs give a password in a sentence, or after a prompt. It may look
 // like any word: only text unlike a word is replaced, or text alone after a prompt.
@@ -8,19 +11,29 @@ import "strings"
 // verbs are between the name of a secret and its value; particles are the same in
 // languages without a space before them.
 var (
-	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
-	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
+	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " has been changed to ", " has been reset to ", " has been set to ", " should be ", " must be ", " would be ", " will be ", " equals ", " now ", " incorrect: ", " rejected: ", " invalid: ", " wrong: ", "'s ", " is ", " was ", " to ", " wurde auf ", " geändert zu ", " es: ", " est: ", " est : ", " é: ", " a ", " para ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
+	particles = []string{"改为", "改成", " 改成 ", "是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
-	verbLetters = newByteSet("iwtlecrs\xc3") // first bytes of verbs
+	verbsBy = groupVerbs(verbs) // by their first byte after a space
 )
+
+func groupVerbs(words []string) (by [256][]string) {
+	for _, w := range words {
+		first := strings.TrimPrefix(w, " ")[0]
+		by[first] = append(by[first], w)
+	}
+	return by
+}
 
 // said is "the name is value".
 func said(s string, _, end int) int {
-	if c := byteAt(s, end); c < 0x80 && (c != ' ' || !verbLetters[byteAt(s, end+1)]) {
-		return -1
-	}
-	between := verbs
-	if byteAt(s, end) >= 0x80 {
+	var between []string
+	switch c := byteAt(s, end); {
+	case c == ' ':
+		between = verbsBy[byteAt(s, end+1)]
+	case c == '\'':
+		between = verbsBy[c]
+	case c >= 0x80:
 		between = particles
 	}
 	for _, verb := range between {
@@ -38,13 +51,20 @@ func spoken(s string, end int, g grade) span {
 		return span{}
 	}
 	if i := said(s, 0, end); i > 0 {
-		return spokenWord(s, i, false)
+		if x := spokenWord(s, i, false); x.to > 0 {
+			return x
+		}
 	}
-	if strings.HasPrefix(s[end:], " (") {
-		return spokenWord(s, end+len(" ("), false)
+	if hasPrefix(s[end:], " (", " [") {
+		if x := spokenWord(s, end+len(" ("), false); x.to > 0 {
+			return x
+		}
 	}
 	if s[end-1] >= 0x80 && byteAt(s, end) == '(' {
 		return spokenWord(s, end+1, false)
+	}
+	if n := skipBytes(s, end+1, &sentenceBytes); g == must && byteAt(s, end) == ' ' && n < end+48 && byteAt(s, n) == ':' && byteAt(s, n+1) == ' ' && !slices.Contains(plainEnds, strings.ToLower(s[end+1:n])) { // contraseña nueva: X
+		return spokenWord(s, skipBlanks(s, n+1), false)
 	}
 	i, prompt := whose(s, end)
 	if i < 0 {
@@ -60,7 +80,7 @@ func whose(s string, end int) (i int, prompt bool) {
 		return -1, false
 	}
 	line, _, _ := strings.Cut(s[end:min(len(s), end+96)], "\n")
-	if !hasPrefix(line, " for ", " of ", " to ", " on ", " in ", " für ", " von ", " para ", " de ", " del ", " pour ", " [") {
+	if !hasPrefix(line, " for ", " of ", " to ", " on ", " in ", " für ", " von ", " para ", " de ", " del ", " pour ", " du ", " des ", " do ", " da ", " di ", " zum ", " от ", " для ", " is generated for ", " was generated for ", " [") {
 		return -1, false
 	}
 	for j := 1; j < len(line); j++ {
@@ -73,7 +93,7 @@ func whose(s string, end int) (i int, prompt bool) {
 		if line[j] != ' ' {
 			continue
 		}
-		for _, verb := range verbs {
+		for _, verb := range verbsBy[byteAt(line, j+1)] {
 			if verb != " to " && strings.HasPrefix(line[j:], verb) {
 				return skipBlanks(s, end+j+len(verb)), false
 			}
@@ -90,12 +110,20 @@ func spokenWord(s string, i int, prompt bool) span {
 	if n := escapedBreak(s[v.from:v.to]); n >= 0 && !v.quoted {
 		v.to = v.from + n
 	}
-	if n := strings.IndexByte(s[v.from:v.to], ')'); n >= 0 && !v.quoted && byteAt(s, i-1) == '(' {
-		v.to = v.from + n
+	for _, pair := range []string{"()", "[]"} {
+		n := strings.IndexByte(s[v.from:v.to], pair[1])
+		if byteAt(s, i-1) != pair[0] || v.quoted {
+			continue
+		}
+		if n >= 0 {
+			v.to = v.from + n
+		} else if pair[0] == '[' && byteAt(s, v.to) != ']' {
+			return span{} // options
+		}
 	}
 	text := s[v.from:v.to]
 	if !v.quoted {
-		text = strings.TrimRight(text, ".,;:?")
+		text = strings.TrimRight(text, ".,;:?|")
 	}
 	switch {
 	case text == Mark:
@@ -128,15 +156,24 @@ func unlikeWords(text string) bool {
 // digits: base64-encoded, SHA-256, 12-character, 24h.
 func technical(text string) bool {
 	lower := strings.ToLower(text)
+	if name := strings.TrimRight(strings.TrimLeft(lower, "*&"), digits); machineTypes[name] {
+		return true
+	}
 	for _, p := range []string{"base64", "base32", "sha", "md5", "utf", "argon2", "pbkdf2", "aes", "rsa", "ed25519", "x509", "x.509", "oauth2", "http", "rfc", "iso", "jwt", "pkcs", "hs", "rs", "es", "p-", "v"} {
 		if rest, ok := strings.CutPrefix(lower, p); ok && !strings.ContainsAny(strings.TrimLeft(rest, digits+"-_."), digits) && (len(p) > 2 || skipBytes(rest, 0, &amountBytes) == len(rest)) {
 			return true
 		}
 	}
+	if rule, bound, ok := strings.Cut(text, ":"); ok && skipBytes(rule, 0, &lowercase) == len(rule) && skipBytes(bound, 0, &digit) == len(bound) { // min:8
+		return true
+	}
 	n := skipBytes(text, 0, &digit)
 	unit := strings.Trim(text[n:], "-_")
 	return n == len(text) || n > 0 && skipBytes(unit, 0, &lowercase) == len(unit) && (len(unit) < 3 || text[n] == '-' || text[n] == '_')
 }
+
+// machineTypes are types whose names end with a number of bits.
+var machineTypes = newWordSet("int uint float complex i u f int_ uint_ nvarchar varchar char string bytes byte text field arg param input value item line step level page user type mode")
 
 // postgres finds the password in a line of .pgpass, around the port in it:
 // host:port:database:user:password.
@@ -157,7 +194,7 @@ func postgres(s string, from, to int) span {
 	if n := escapedBreak(s[i:end]); n >= 0 {
 		end = i + n
 	}
-	if text := s[i:trimmedEnd(s, i, end)]; text != "" && !isVariable(text) {
+	if text := s[i:trimmedEnd(s, i, end)]; text != "" && !isVariable(text) && text[len(text)-1] != ':' {
 		return span{i, i + len(text)}
 	}
 	return span{}
@@ -233,13 +270,4 @@ func sealed(text string) bool {
 		i = end + 1
 	}
 	return false
-}
-
-// identified finds the password after IDENTIFIED BY, in SQL.
-func identified(s string, _, to int) span {
-	v, ok := quotedAt(s, to)
-	if !ok || byteAt(s, v.open) != '\'' || v.to == v.from || isVariable(s[v.from:v.to]) || isTemplate(s[v.from:v.to]) && s[v.from:v.to] != Mark {
-		return span{}
-	}
-	return span{v.from, v.to}
 }

@@ -226,3 +226,39 @@ func userAndPassword(text string) bool {
 	// A line break is in it.
 	return strings.Contains(text, "\n") && looksRandom(text)
 }
+
+// mailPassword finds the user and password of SMTP and IMAP, as base64.
+func mailPassword(s string, from, to int) span {
+	end := runEndAt(s, to, &base64s)
+	if text := s[to:end]; s[from:from+4] != "AUTH" || len(text) < 8 || strings.ToLower(text) == text {
+		return span{}
+	}
+	return span{to, end}
+}
+
+// cachePassword finds the password after AUTH of Redis, at the beginning of its
+// line or after the prompt.
+func cachePassword(s string, from, to int) span {
+	if s[from:to] != "AUTH " || from != skipMargin(s, lineStart(s, from)) && !strings.HasSuffix(s[:from], "> ") {
+		return span{}
+	}
+	x := spokenWord(s, to, false)
+	if x.to == 0 { // AUTH user password
+		x = spokenWord(s, skipBlanks(s, skipAtMost(s, to, 64, &dotted)), false)
+	}
+	if x.to == 0 || !lineEnds(s, x.to) && !quotes[byteAt(s, x.to)] && byteAt(s, x.to) != '\\' {
+		return span{}
+	}
+	return x
+}
+
+// protocolPassword finds the password after PASS in the protocols of mail and files.
+func protocolPassword(s string, from, to int) span {
+	if s[from:to] != "PASS " || !hasSuffix(s[:from], "> ", "C: ") {
+		return span{}
+	}
+	if x := spokenWord(s, to, false); x.to > 0 && lineEnds(s, x.to) {
+		return x
+	}
+	return span{}
+}
