@@ -59,7 +59,7 @@ func (b *board) samplesOf(id string) []page.Sample {
 func (e *engine) noteSample(p plan, planned bool) {
 	s := page.Sample{
 		Time: e.cfg.Now(), Before: max(p.report.Before, p.report.Usage.Tokens), After: p.report.Usage.Tokens,
-		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Thresholds: p.thresholds, Planned: planned, Note: p.warning,
+		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Thresholds: p.model.thresholds, Planned: planned, Note: p.warning,
 	}
 	if p.report.Compacted() {
 		s.Level = string(strongestOf(p.report))
@@ -135,7 +135,7 @@ func (c conversations) Undo(ctx context.Context, id string, step int) error {
 	if made := rounds.Steps(); len(made) == 0 || made[len(made)-1] != step {
 		return page.ErrChanged
 	}
-	p := plan{session: id, rounds: liveRounds{rounds.Undo(s.Messages), version}}
+	p := plan{session: id, rounds: liveRounds{rounds: rounds.Undo(s.Messages), version: version}}
 	switch err := c.e.store(ctx, &p); {
 	case errors.Is(err, ErrConflict):
 		return page.ErrChanged

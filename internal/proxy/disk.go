@@ -21,6 +21,7 @@ import (
 type Limits struct {
 	Age           time.Duration // since the last request; 0: 30 days
 	Conversations int           // 0: 2,000
+	Messages      int           // of all conversations' newest requests; 0: 1,000,000, which take 16 MB of memory
 	Bytes         int64         // of stored rounds; 0: 256 MiB
 }
 
@@ -59,6 +60,9 @@ func OpenDisk(dir string, l Limits) (*Disk, error) {
 	}
 	if l.Conversations <= 0 {
 		l.Conversations = 2000
+	}
+	if l.Messages <= 0 {
+		l.Messages = 1_000_000
 	}
 	if l.Bytes <= 0 {
 		l.Bytes = 256 << 20
@@ -220,13 +224,14 @@ func (d *Disk) prune() error {
 	d.mu.Lock()
 	all := d.index.oldestFirst()
 	var gone []string
-	n, total := len(all), d.total
+	n, messages, total := len(all), d.index.messages, d.total
 	for _, tip := range all {
-		if n <= d.limits.Conversations && total <= d.limits.Bytes && d.now().Sub(tip.Used) <= d.limits.Age {
+		if n <= d.limits.Conversations && messages <= d.limits.Messages && total <= d.limits.Bytes && d.now().Sub(tip.Used) <= d.limits.Age {
 			break
 		}
 		gone = append(gone, tip.ID)
 		n--
+		messages -= len(tip.Chain)
 		total -= d.sizes[tip.ID]
 	}
 	for _, id := range gone {
