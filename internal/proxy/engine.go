@@ -23,7 +23,8 @@ type engine struct {
 	models modelCache
 	board  board
 
-	live liveCache
+	live    liveCache
+	digests *digestCache
 
 	mu   sync.Mutex
 	cuts map[string]string // by id: the upstream cut the request before
@@ -31,7 +32,7 @@ type engine struct {
 }
 
 func newEngine(cfg Config) *engine {
-	return &engine{cfg: cfg, cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
+	return &engine{cfg: cfg, digests: newDigestCache(), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
 }
 
 // A plan is what was decided for a request.
@@ -88,7 +89,7 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	if r.exact {
 		window = r.window
 	}
-	if p.place, err = placeOf(ctx, e.cfg.State, r); err != nil {
+	if p.place, err = placeOf(ctx, e.cfg.State, e.digests, r); err != nil {
 		return p, err
 	}
 	p.session, p.noticed, p.model = p.place.tip.ID, p.place.noticed, m
