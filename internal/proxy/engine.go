@@ -32,7 +32,8 @@ type engine struct {
 }
 
 func newEngine(cfg Config) *engine {
-	return &engine{cfg: cfg, digests: newDigestCache(), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
+	stored, _ := cfg.State.(sampleStore)
+	return &engine{cfg: cfg, board: board{stored: stored}, digests: newDigestCache(), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
 }
 
 // A plan is what was decided for a request.

@@ -103,7 +103,7 @@ func TestAStreamHoldsNoRequest(t *testing.T) {
 // Bodies of a length that nobody announced, each larger than all the room, come one
 // after another. A client that announces much and sends nothing does not delay others.
 func TestLargeBodiesDoNotWaitForEachOtherForever(t *testing.T) {
-	s := newSetup(t, 10_000_000, func(c *proxy.Config) { c.MaxBodies = 3 << 20; c.MaxBody = 16 << 20 })
+	s := newSetup(t, 10_000_000, func(c *proxy.Config) { c.MaxBodies = 3 << 19; c.MaxBody = 16 << 20 })
 	silent, hold := io.Pipe()
 	r, _ := http.NewRequest(http.MethodPost, s.Server.URL+"/api/chat", silent)
 	r.ContentLength = 16 << 20
@@ -117,7 +117,7 @@ func TestLargeBodiesDoNotWaitForEachOtherForever(t *testing.T) {
 	var sent sync.WaitGroup
 	for i := range 4 {
 		sent.Go(func() {
-			body := io.MultiReader(strings.NewReader(paddedBody(i, 4<<20))) // in chunks
+			body := io.MultiReader(strings.NewReader(paddedBody(i, 2<<20))) // in chunks
 			answer, err := http.Post(s.Server.URL+"/api/chat", "application/json", body)
 			if err != nil {
 				t.Error(err)
