@@ -23,7 +23,7 @@ func newBodyGate(total int64) *bodyGate {
 
 // firstHold is what a request holds before any of its body has come, at most: what a
 // client announces and does not send must not delay others.
-const firstHold = 1 << 20
+const firstHold = 64 << 10
 
 // admit waits until there is room for a body whose length the client announces, -1 for
 // none.
@@ -33,22 +33,16 @@ func (g *bodyGate) admit(ctx context.Context, announced int64) (*admission, erro
 	}
 	a := &admission{gate: g}
 	n := min(max(announced, 1), g.total)
-	err := g.wait(ctx, g.bytes, n)
-	if err == nil {
-		a.holders.Store(1)
-		a.bytes = n
-		g.held.Add(n)
+	if !g.bytes.TryAcquire(n) {
+		g.waiting.Add(1)
+		defer g.waiting.Add(-1)
+		if err := g.bytes.Acquire(ctx, n); err != nil {
+			return nil, err
+		}
 	}
-	return a, err
-}
-
-func (g *bodyGate) wait(ctx context.Context, on *semaphore.Weighted, n int64) error {
-	if on.TryAcquire(n) {
-		return nil
-	}
-	g.waiting.Add(1)
-	defer g.waiting.Add(-1)
-	return on.Acquire(ctx, n)
+	a.holders.Store(1)
+	a.add(n)
+	return a, nil
 }
 
 // An admission is the room of one request. Whatever needs the request's messages holds
@@ -61,21 +55,48 @@ type admission struct {
 }
 
 // grow waits until there is room for a body of size bytes. Requests that wait hold
-// what they have, so only one at a time goes beyond the gate's bytes: it needs
-// no other to end.
+// what they have, and could wait for each other, so one at a time goes beyond the gate's
+// bytes.
 func (a *admission) grow(ctx context.Context, size int64) error {
-	more := size - a.bytes
+	g, more := a.gate, size-a.bytes
 	if a.large || more <= 0 {
 		return nil
 	}
-	if size <= a.gate.total && a.gate.bytes.TryAcquire(more) {
-		a.bytes += more
-		a.gate.held.Add(more)
+	fits := size <= g.total
+	if fits && g.bytes.TryAcquire(more) {
+		a.add(more)
 		return nil
 	}
-	err := a.gate.wait(ctx, a.gate.large, 1)
-	a.large = err == nil
-	return err
+	g.waiting.Add(1)
+	defer g.waiting.Add(-1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	room, alone := make(chan error, 1), make(chan error, 1)
+	go func() { alone <- g.large.Acquire(ctx, 1) }()
+	if fits {
+		go func() { room <- g.bytes.Acquire(ctx, more) }()
+	}
+	select {
+	case err := <-alone:
+		a.large = err == nil
+		if stop(); fits && <-room == nil {
+			g.bytes.Release(more)
+		}
+		return err
+	case err := <-room:
+		if err == nil {
+			a.add(more)
+		}
+		if stop(); <-alone == nil {
+			g.large.Release(1)
+		}
+		return err
+	}
+}
+
+func (a *admission) add(more int64) {
+	a.bytes += more
+	a.gate.held.Add(more)
 }
 
 func (a *admission) hold() { a.holders.Add(1) }

@@ -82,6 +82,40 @@ func TestRequestsWaitForRoom(t *testing.T) {
 	}
 }
 
+// Requests of a size that is not read at once wait too, and none of them waits forever.
+func TestLargerRequestsWaitForRoom(t *testing.T) {
+	const requests, size, room = 8, 300_000, 1_100_000
+	s := newSetup(t, 1_000_000, func(c *proxy.Config) { c.MaxBodies = room })
+	var now, most atomic.Int64
+	next := make(chan struct{})
+	s.answer = func(w http.ResponseWriter, _ *http.Request) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		<-next
+		now.Add(-1)
+		_, _ = io.WriteString(w, ollamaAnswer)
+	}
+	var all sync.WaitGroup
+	for i := range requests {
+		all.Go(func() {
+			if answer, _ := s.post(t, "/api/chat", paddedBody(10+i, size)); answer.StatusCode != http.StatusOK {
+				t.Errorf("request %d: %d", i, answer.StatusCode)
+			}
+		})
+	}
+	waitFor(t, "each is upstream or waits", func() bool { return int64(s.gauge(t, "waiting_requests"))+now.Load() == requests })
+	if held := s.gauge(t, "held_bytes"); held > room || now.Load() == 0 {
+		t.Errorf("%d bytes are held, %d requests are upstream", held, now.Load())
+	}
+	close(next)
+	all.Wait()
+	s.proxy.Wait()
+	if most.Load() > room/size+1 || s.gauge(t, "held_bytes") != 0 {
+		t.Errorf("%d at once; %d bytes are left", most.Load(), s.gauge(t, "held_bytes"))
+	}
+}
+
 // An answer that streams holds no request.
 func TestAStreamHoldsNoRequest(t *testing.T) {
 	s := newSetup(t, 100_000, func(c *proxy.Config) { c.MaxBodies = 30_000 })
@@ -113,7 +147,7 @@ func TestLargeBodiesDoNotWaitForEachOtherForever(t *testing.T) {
 			answer.Body.Close()
 		}
 	})
-	waitFor(t, "the silent client is admitted", func() bool { return s.gauge(t, "held_bytes") == 1<<20 })
+	waitFor(t, "the silent client is admitted", func() bool { return s.gauge(t, "held_bytes") == 64<<10 })
 	var sent sync.WaitGroup
 	for i := range 4 {
 		sent.Go(func() {

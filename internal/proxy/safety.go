@@ -236,12 +236,15 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *admis
 	return body, room, nil
 }
 
+// secondHold is the room for a body that has begun to come; beyond, it doubles.
+const secondHold = 1 << 20
+
 func (p *Proxy) readAdmitted(w http.ResponseWriter, r *http.Request, room *admission, tooLarge *refusal) ([]byte, *refusal) {
 	limit := http.NewResponseController(w)
 	if limit.SetReadDeadline(p.cfg.Now().Add(p.cfg.ReadWithin)) == nil {
 		defer func() { _ = limit.SetReadDeadline(time.Time{}) }()
 	}
-	size := int64(512)
+	size := int64(4096)
 	if r.ContentLength > 0 {
 		size = min(r.ContentLength, firstHold) + 1 // what a client announces is not allocated at once
 	}
@@ -249,9 +252,9 @@ func (p *Proxy) readAdmitted(w http.ResponseWriter, r *http.Request, room *admis
 	from := http.MaxBytesReader(w, r.Body, p.cfg.MaxBody)
 	for {
 		if len(body) == cap(body) {
-			next := 2 * int64(cap(body))
+			next := max(2*int64(cap(body)), firstHold)
 			if r.ContentLength > 0 {
-				next = min(next, r.ContentLength+1)
+				next = min(max(next, secondHold), r.ContentLength+1)
 			}
 			if err := room.grow(r.Context(), next); err != nil {
 				return nil, &refusal{http.StatusServiceUnavailable, "the request has waited too long for others to end"}
