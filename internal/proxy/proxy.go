@@ -208,7 +208,13 @@ func exchangeOf(r *http.Request) *exchange {
 func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *exchange) bool {
 	x.api, x.headers = a, make(http.Header)
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		x.headers.Set(passedHeader, "the body is encoded ("+headerText(e)+")")
+		reason := "the body is encoded (" + headerText(e) + ")"
+		if p.cfg.FailClosed {
+			p.metrics.refused.Add(1)
+			(&refusal{http.StatusUnsupportedMediaType, "not compacted: " + reason + "; send it without Content-Encoding"}).write(w, a.name)
+			return false
+		}
+		x.headers.Set(passedHeader, reason)
 		return true
 	}
 	body, room, refusal := p.readBody(w, r)
