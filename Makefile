@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 serve assistants fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
+.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 serve assistants fuzz matrix long kill soak long-summary bench bench-compare bench-growth bench-baseline golden
 
 .DEFAULT_GOAL = all
 
@@ -45,6 +45,8 @@ long-summary: ## 30,000 tokens on a real model of 8k; start a server as .ci/run 
 	TIERCOMPACT_LONG=full go test ./summarize -run TestRealLong -v -timeout 1h
 kill: ## a thousand kills while a session and its archive are written
 	go test ./internal/suite ./archive -run Killed -kills=1000 -timeout 2h
+soak: ## half an hour of sessions by the proxy, with the heap that is left; SOAK=10m SOAK_CLIENTS=4 make soak for less
+	SOAK=$${SOAK:-30m} go test ./internal/proxy -run 'TestSoak$$' -v -timeout 3h
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
 bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=5ms make bench-compare for less

@@ -38,6 +38,16 @@ type countCache struct {
 // Len returns the number of rounds.
 func (r Rounds) Len() int { return len(r.rewrites) }
 
+// Counted returns the number of messages whose tokens this process has cached.
+func (r Rounds) Counted() int {
+	if r.counts == nil {
+		return 0
+	}
+	r.counts.mu.Lock()
+	defer r.counts.mu.Unlock()
+	return r.counts.memo.Len()
+}
+
 // Steps returns the numbers of the rounds in the archive, oldest first. 0: not known.
 func (r Rounds) Steps() []int { return slices.Clone(r.numbers) }
 

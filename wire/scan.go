@@ -117,6 +117,9 @@ func scanObjectKey(s string, i int) (int, error) {
 
 func scanString(s string, i int) (int, error) {
 	for i++; i < len(s); i++ {
+		if i = skipPlain(s, i); i == len(s) {
+			break
+		}
 		switch c := s[i]; {
 		case c == '"':
 			return i + 1, nil
@@ -138,6 +141,23 @@ func scanString(s string, i int) (int, error) {
 		}
 	}
 	return i, &syntaxError{i, "unexpected end of JSON in a string", true}
+}
+
+// skipPlain returns the offset of the next byte of a JSON string that is a quote, a
+// backslash or a control character, or up to 7 bytes before it. It reads 8 bytes at a
+// time.
+func skipPlain(s string, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s); i += 8 {
+		b := s[i : i+8]
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		if ((w-ones*' ')&^w|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
+			break
+		}
+	}
+	return i
 }
 
 func scanScalar(s string, i int) (int, error) {

@@ -128,3 +128,19 @@ func TestKindsOfValues(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A string ends at the same place wherever its bytes are: 8 are read at a time.
+func TestStringsAreScannedAtEveryOffset(t *testing.T) {
+	for before := range 20 {
+		for after := range 20 {
+			for _, c := range []string{`"`, `\\"`, `\u00e9"`, "\x7f\"", "\u00ff\"", "\xff\"", " \"", "\x1f\"", "\x00\"", `\x"`} {
+				text := `"` + strings.Repeat("a", before) + c
+				end, err := scanString(text+strings.Repeat(`"`, after), 0)
+				broken := c[0] < ' ' || c == `\x"`
+				if broken != (err != nil) || !broken && end != len(text) || broken && end != before+1+strings.Count(c, `\`) {
+					t.Errorf("%q ends at %d, %v", text, end, err)
+				}
+			}
+		}
+	}
+}

@@ -84,11 +84,16 @@ func Decode(r io.Reader, o Options) (Conversation, error) {
 // DecodeBytes reads the conversation in data, which it copies once. See
 // [Decode].
 func DecodeBytes(data []byte, o Options) (Conversation, error) {
+	return DecodeString(string(data), o)
+}
+
+// DecodeString is [DecodeBytes] of text, which the conversation's messages are parts of.
+func DecodeString(text string, o Options) (Conversation, error) {
 	limit := cmp.Or(o.MaxBytes, DefaultMaxBytes)
-	if int64(len(data)) > limit {
+	if int64(len(text)) > limit {
 		return Conversation{}, tooLarge(o, limit)
 	}
-	return decodeText(string(data), o)
+	return decodeText(text, o)
 }
 
 func decodeText(text string, o Options) (Conversation, error) {

@@ -55,6 +55,9 @@ With --recall-tool, requests that have tools get one more: recall, by which the
 model finds what was removed. serve answers its calls itself; the assistant does
 not see them.
 
+Requests to /v1/responses are compacted, but neither translated by --native nor
+given the tool recall.
+
 serve prints a line for each round, and warnings; with --verbose, for each
 request too.
 
@@ -77,6 +80,7 @@ clients send as their API key: set ` + tokenVariable + `, or give --token-file.`
 	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that clients must send")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "`name` by which clients call the proxy, besides localhost; may be repeated")
 	f.Int64Var(&o.maxBody, "max-body", 64, "max size of a request in `MiB`")
+	f.Int64Var(&o.maxBodies, "max-bodies", 256, "max size of all requests in memory at once, in `MiB`; others wait")
 	f.BoolVar(&o.native, "native", false, "the upstream is Ollama: translate the requests of OpenAI and Anthropic to its /api/chat, which accepts the window and never cuts silently")
 	f.DurationVar(&o.keepAlive, "keep-alive", 0, "with --native, `time` for which Ollama keeps a model loaded after a request (default: Ollama's)")
 	f.BoolVar(&o.recallTool, "recall-tool", false, "add a tool recall to requests that have tools, and answer its calls from the archive")
@@ -96,7 +100,7 @@ func serveDefaults() map[string]string {
 type serveOptions struct {
 	upstream, listen, state, dir, fail, tokenFile, print string
 	hosts                                                []string
-	maxBody                                              int64
+	maxBody, maxBodies                                   int64
 	native, verbose, recallTool                          bool
 	grace, keepAlive                                     time.Duration
 	settings                                             settings
@@ -131,14 +135,29 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 	e.sinks.Sink = trace.Join(e.sinks.Sink, printWarnings(cmd))
 	p, err := proxy.New(proxy.Config{
 		Upstream: upstream, Open: e.open, State: e.state, Trace: e.sinks.Sink, Native: o.native, RecallTool: o.recallTool, KeepAlive: o.keepAlive, Report: printRequests(cmd, o.verbose), FailClosed: o.fail == "closed",
-		Archive: e.store, Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20,
+		Archive: e.store, Token: token, Hosts: o.hosts, MaxBody: o.maxBody << 20, MaxBodies: o.maxBodies << 20,
 	})
 	if err != nil {
 		return usageError{err}
 	}
 	printNote(cmd, "listening at http://%s, in front of %s; the archive is in %s", l.Addr(), upstream, e.place)
 	printNote(cmd, "Ollama's own CLI: OLLAMA_HOST=%s; OpenAI clients: base URL http://%s/v1; Anthropic clients: base URL http://%s", l.Addr(), l.Addr(), l.Addr())
+	if flags := o.notForResponses(); flags != "" {
+		printNote(cmd, "note: requests to /v1/responses (codex) are compacted, but without %s", flags)
+	}
 	return p.Serve(ctx, l, o.grace)
+}
+
+// notForResponses names the given flags that do not apply to /v1/responses.
+func (o *serveOptions) notForResponses() string {
+	var flags []string
+	if o.native {
+		flags = append(flags, "--native")
+	}
+	if o.recallTool {
+		flags = append(flags, "--recall-tool")
+	}
+	return strings.Join(flags, " and ")
 }
 
 // validateServe refuses wrong flags, and returns the upstream and the token.
@@ -155,6 +174,9 @@ func (o *serveOptions) validateServe(cmd *cobra.Command) (upstream *url.URL, tok
 	}
 	if o.maxBody < 1 || o.maxBody > 4096 {
 		return nil, "", usageErrorf("--max-body takes 1 to 4096, not %d", o.maxBody)
+	}
+	if o.maxBodies < 1 || o.maxBodies > 1<<20 {
+		return nil, "", usageErrorf("--max-bodies takes 1 to 1048576, not %d", o.maxBodies)
 	}
 	if o.keepAlive != 0 && !o.native {
 		return nil, "", usageErrorf("--keep-alive needs --native; without it, requests pass as they are")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -43,7 +44,7 @@ type leftMessage struct {
 func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok bool) {
 	r = Rewrite{was: make([]knownMessage, len(sent)), after: make([]leftMessage, len(before))}
 	for i, m := range sent {
-		r.was[i] = knownMessage{sum: MessageDigest(m), role: m.Role}
+		r.was[i] = knownMessage{sum: MessageDigest(m), role: detachedRole(m.Role)}
 		r.after[i].was = i
 	}
 	now := before
@@ -62,12 +63,44 @@ func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok boo
 		}
 		r.after, now = append(after, r.after[at:]...), next
 	}
-	for _, p := range r.after {
+	for i, p := range r.after {
 		if p.made == nil {
 			r.was[p.was].kept = true
+		} else {
+			r.after[i].made = detached(*p.made)
 		}
 	}
 	return r, true
+}
+
+// detached returns a copy of m that shares no memory with the request that m is from,
+// of which a text of m may be a part. A rewrite lives as long as its conversation, and
+// must not keep a whole request for a sentence of it. Like the stored form, the copy
+// has no source.
+func detached(m chat.Message) *chat.Message {
+	own := m
+	own.Source, own.Index = nil, 0
+	own.ID, own.Recall, own.Role = strings.Clone(m.ID), strings.Clone(m.Recall), detachedRole(m.Role)
+	own.Parts = slices.Clone(m.Parts)
+	for i := range own.Parts {
+		p := &own.Parts[i]
+		p.Text, p.ID, p.Name, p.Args, p.Raw = strings.Clone(p.Text), strings.Clone(p.ID), strings.Clone(p.Name), strings.Clone(p.Args), strings.Clone(p.Raw)
+		if p.Image != nil {
+			picture := *p.Image
+			picture.Data, picture.URL, picture.MediaType, picture.Detail = strings.Clone(picture.Data), strings.Clone(picture.URL), strings.Clone(picture.MediaType), strings.Clone(picture.Detail)
+			p.Image = &picture
+		}
+	}
+	return &own
+}
+
+func detachedRole(r chat.Role) chat.Role {
+	for _, usual := range []chat.Role{chat.User, chat.Assistant, chat.Tool, chat.System, chat.Developer} {
+		if r == usual {
+			return usual
+		}
+	}
+	return chat.Role(strings.Clone(string(r)))
 }
 
 // leftMessages returns the replacement of run by an edit; old are the messages of

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -14,13 +15,22 @@ import (
 	"github.com/tiercompact/tiercompact/internal/proxy/page"
 )
 
-// A board has what the page shows of the requests of this process.
+// A board has what the page shows of requests.
 type board struct {
 	changed func()
+	stored  sampleStore // nil: a restart forgets them
 
 	mu      sync.Mutex
 	samples map[string][]page.Sample // by conversation, oldest first
 	order   []string                 // of samples, first seen first
+}
+
+// A sampleStore is a [State] that keeps the usage of conversations as well.
+type sampleStore interface {
+	// AddSample stores a sample soon, and forgets the oldest of a conversation.
+	AddSample(id string, sample []byte)
+	// Samples returns those of a conversation, oldest first.
+	Samples(id string) [][]byte
 }
 
 const (
@@ -30,26 +40,59 @@ const (
 
 // addSample adds what was decided for a request.
 func (b *board) addSample(id string, s page.Sample) {
+	b.load(id)
 	b.mu.Lock()
-	if b.samples == nil {
-		b.samples = make(map[string][]page.Sample)
-	}
-	if _, known := b.samples[id]; !known {
-		b.order = append(b.order, id)
-		if len(b.order) > maxBoardSessions {
-			delete(b.samples, b.order[0])
-			b.order = b.order[1:]
-		}
-	}
 	all := append(b.samples[id], s)
 	b.samples[id] = all[max(0, len(all)-maxBoardSamples):]
 	b.mu.Unlock()
+	if b.stored != nil {
+		if text, err := json.Marshal(s); err == nil {
+			b.stored.AddSample(id, text)
+		}
+	}
 	if b.changed != nil {
 		b.changed()
 	}
 }
 
+// load makes room for the samples of a conversation, with those that are stored.
+func (b *board) load(id string) {
+	b.mu.Lock()
+	_, known := b.samples[id]
+	b.mu.Unlock()
+	if known {
+		return
+	}
+	earlier := []page.Sample{}
+	if b.stored != nil {
+		for _, text := range b.stored.Samples(id) {
+			var s page.Sample
+			if json.Unmarshal(text, &s) == nil { // a damaged one is left out
+				if n := len(earlier); n > 0 && maps.Equal(earlier[n-1].Thresholds, s.Thresholds) {
+					s.Thresholds = earlier[n-1].Thresholds
+				}
+				earlier = append(earlier, s)
+			}
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.samples == nil {
+		b.samples = make(map[string][]page.Sample)
+	}
+	if _, known := b.samples[id]; known {
+		return
+	}
+	b.samples[id] = earlier
+	b.order = append(b.order, id)
+	if len(b.order) > maxBoardSessions {
+		delete(b.samples, b.order[0])
+		b.order = b.order[1:]
+	}
+}
+
 func (b *board) samplesOf(id string) []page.Sample {
+	b.load(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.samples[id])
@@ -59,7 +102,7 @@ func (b *board) samplesOf(id string) []page.Sample {
 func (e *engine) noteSample(p plan, planned bool) {
 	s := page.Sample{
 		Time: e.cfg.Now(), Before: max(p.report.Before, p.report.Usage.Tokens), After: p.report.Usage.Tokens,
-		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Thresholds: p.thresholds, Planned: planned, Note: p.warning,
+		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Thresholds: p.model.thresholds, Planned: planned, Note: p.warning,
 	}
 	if p.report.Compacted() {
 		s.Level = string(strongestOf(p.report))
@@ -76,14 +119,18 @@ func (c conversations) Sessions(ctx context.Context) ([]page.Session, error) {
 		return nil, fmt.Errorf("list the conversations: %w", err)
 	}
 	all := make([]page.Session, 0, len(tips))
-	for _, tip := range tips {
-		all = append(all, c.sessionOf(tip))
+	for i, tip := range tips {
+		s := sessionOf(tip)
+		if i < maxBoardSessions {
+			s.Samples = c.e.board.samplesOf(tip.ID)
+		}
+		all = append(all, s)
 	}
 	return all, nil
 }
 
-func (c conversations) sessionOf(tip Tip) page.Session {
-	return page.Session{ID: tip.ID, Parent: tip.Parent, Used: tip.Used, Messages: len(tip.Chain), Samples: c.e.board.samplesOf(tip.ID)}
+func sessionOf(tip Tip) page.Session {
+	return page.Session{ID: tip.ID, Parent: tip.Parent, Used: tip.Used, Messages: len(tip.Chain)}
 }
 
 func (c conversations) Session(ctx context.Context, id string) (page.Session, error) {
@@ -93,7 +140,9 @@ func (c conversations) Session(ctx context.Context, id string) (page.Session, er
 	}
 	for _, tip := range tips {
 		if tip.ID == id {
-			return c.sessionOf(tip), nil
+			s := sessionOf(tip)
+			s.Samples = c.e.board.samplesOf(id)
+			return s, nil
 		}
 	}
 	return page.Session{}, page.ErrUnknown
@@ -135,7 +184,7 @@ func (c conversations) Undo(ctx context.Context, id string, step int) error {
 	if made := rounds.Steps(); len(made) == 0 || made[len(made)-1] != step {
 		return page.ErrChanged
 	}
-	p := plan{session: id, rounds: liveRounds{rounds.Undo(s.Messages), version}}
+	p := plan{session: id, rounds: liveRounds{rounds: rounds.Undo(s.Messages), version: version}}
 	switch err := c.e.store(ctx, &p); {
 	case errors.Is(err, ErrConflict):
 		return page.ErrChanged

@@ -24,11 +24,12 @@ func (p *Proxy) serveCompact(w http.ResponseWriter, r *http.Request) {
 		(&refusal{http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json"}).write(w, "")
 		return
 	}
-	body, refused := p.readBody(w, r)
+	body, room, refused := p.readBody(w, r)
 	if refused != nil {
 		refused.write(w, "")
 		return
 	}
+	defer room.release()
 	req, err := parseCompact(body, r.Header)
 	var pass passes
 	switch {

@@ -24,16 +24,20 @@ const (
 
 // chainOf returns the links of a history, without system messages: those may hold a
 // clock.
-func chainOf(t chat.Transcript) (chain []Link, roles []chat.Role) {
-	var sum Link
+func chainOf(t chat.Transcript, digests *digestCache) (chain []Link, roles []chat.Role) {
+	sent := make(chat.Transcript, 0, len(t))
 	for _, m := range t {
-		if m.Role == chat.System || m.Role == chat.Developer {
-			continue
+		if m.Role != chat.System && m.Role != chat.Developer {
+			m.Parts = withoutThinking(m.Parts)
+			sent = append(sent, m)
 		}
-		m.Parts = withoutThinking(m.Parts)
-		own := edit.MessageDigest(m)
-		sum = Link(first16(append(sum[:], own[:]...)))
-		chain, roles = append(chain, sum), append(roles, m.Role)
+	}
+	chain, roles = make([]Link, len(sent)), make([]chat.Role, len(sent))
+	var both [2 * len(Link{})]byte
+	for i, own := range digests.of(sent) {
+		copy(both[len(own):], own[:])
+		chain[i], roles[i] = Link(first16(both[:])), sent[i].Role
+		copy(both[:], chain[i][:])
 	}
 	return chain, roles
 }
@@ -101,9 +105,9 @@ type place struct {
 }
 
 // placeOf finds the conversation of a request.
-func placeOf(ctx context.Context, s State, r *request) (place, error) {
+func placeOf(ctx context.Context, s State, digests *digestCache, r *request) (place, error) {
 	t := r.doc.messages()
-	chain, roles := chainOf(t)
+	chain, roles := chainOf(t, digests)
 	p, taken, err := placeIn(ctx, s, r, chain, roles)
 	if err == nil && taken { // by another request that came at the same time, perhaps
 		p, _, err = placeIn(ctx, s, r, chain, roles)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 type Limits struct {
 	Age           time.Duration // since the last request; 0: 30 days
 	Conversations int           // 0: 2,000
+	Messages      int           // of all conversations' newest requests; 0: 1,000,000, which take 16 MB of memory
 	Bytes         int64         // of stored rounds; 0: 256 MiB
 }
 
@@ -37,7 +39,8 @@ type Disk struct {
 	index  tipIndex
 	sizes  map[string]int64 // bytes of rounds
 	total  int64
-	dirty  map[string]bool // tips to write
+	dirty  map[string]bool     // tips to write
+	usage  map[string][][]byte // samples to write
 	wake   chan struct{}
 	done   chan struct{}
 	closed bool
@@ -46,6 +49,7 @@ type Disk struct {
 var (
 	tipBucket    = []byte("tips")
 	roundBucket  = []byte("rounds")
+	usageBucket  = []byte("usage") // a bucket of each conversation
 	formatBucket = []byte("format")
 )
 
@@ -59,6 +63,9 @@ func OpenDisk(dir string, l Limits) (*Disk, error) {
 	}
 	if l.Conversations <= 0 {
 		l.Conversations = 2000
+	}
+	if l.Messages <= 0 {
+		l.Messages = 1_000_000
 	}
 	if l.Bytes <= 0 {
 		l.Bytes = 256 << 20
@@ -80,7 +87,7 @@ func OpenDisk(dir string, l Limits) (*Disk, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open %s: %w; move it away to begin without earlier conversations", path, err)
 	}
-	d := &Disk{db: db, limits: l, now: time.Now, index: newTipIndex(), sizes: make(map[string]int64), dirty: make(map[string]bool), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	d := &Disk{db: db, limits: l, now: time.Now, index: newTipIndex(), sizes: make(map[string]int64), dirty: make(map[string]bool), usage: make(map[string][][]byte), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := d.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w; move it away to begin without earlier conversations", path, err), db.Close())
 	}
@@ -101,7 +108,7 @@ func (d *Disk) load() error {
 		if err := f.Put([]byte("name"), []byte(diskFormat)); err != nil {
 			return err
 		}
-		for _, name := range [][]byte{tipBucket, roundBucket} {
+		for _, name := range [][]byte{tipBucket, roundBucket, usageBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -182,11 +189,19 @@ func (d *Disk) flush() error {
 		tips = append(tips, d.index.byID[id])
 	}
 	clear(d.dirty)
+	usage := d.usage
+	d.usage = make(map[string][][]byte)
+	maps.DeleteFunc(usage, func(id string, _ [][]byte) bool { return d.index.byID[id].ID == "" })
 	d.mu.Unlock()
-	if len(tips) > 0 {
+	if len(tips)+len(usage) > 0 {
 		err := d.db.Update(func(tx *bbolt.Tx) error {
 			for _, tip := range tips {
 				if err := putTip(tx, tip); err != nil {
+					return err
+				}
+			}
+			for id, samples := range usage {
+				if err := putSamples(tx, id, samples); err != nil {
 					return err
 				}
 			}
@@ -195,7 +210,7 @@ func (d *Disk) flush() error {
 		if err != nil {
 			d.mu.Lock()
 			for _, tip := range tips {
-				d.dirty[tip.ID] = true
+				d.dirty[tip.ID] = true // the usage is not worth another try
 			}
 			d.mu.Unlock()
 			return err
@@ -220,13 +235,14 @@ func (d *Disk) prune() error {
 	d.mu.Lock()
 	all := d.index.oldestFirst()
 	var gone []string
-	n, total := len(all), d.total
+	n, messages, total := len(all), d.index.messages, d.total
 	for _, tip := range all {
-		if n <= d.limits.Conversations && total <= d.limits.Bytes && d.now().Sub(tip.Used) <= d.limits.Age {
+		if n <= d.limits.Conversations && messages <= d.limits.Messages && total <= d.limits.Bytes && d.now().Sub(tip.Used) <= d.limits.Age {
 			break
 		}
 		gone = append(gone, tip.ID)
 		n--
+		messages -= len(tip.Chain)
 		total -= d.sizes[tip.ID]
 	}
 	for _, id := range gone {
@@ -234,6 +250,7 @@ func (d *Disk) prune() error {
 		d.total -= d.sizes[id]
 		delete(d.sizes, id)
 		delete(d.dirty, id)
+		delete(d.usage, id)
 	}
 	d.mu.Unlock()
 	if len(gone) == 0 {
@@ -241,7 +258,11 @@ func (d *Disk) prune() error {
 	}
 	return d.db.Update(func(tx *bbolt.Tx) error {
 		for _, id := range gone {
-			if err := errors.Join(tx.Bucket(tipBucket).Delete([]byte(id)), tx.Bucket(roundBucket).Delete([]byte(id))); err != nil {
+			err := errors.Join(tx.Bucket(tipBucket).Delete([]byte(id)), tx.Bucket(roundBucket).Delete([]byte(id)))
+			if all := tx.Bucket(usageBucket); all.Bucket([]byte(id)) != nil {
+				err = errors.Join(err, all.DeleteBucket([]byte(id)))
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
@@ -25,25 +23,17 @@ type engine struct {
 	models modelCache
 	board  board
 
+	live    liveCache
+	digests *digestCache
+
 	mu   sync.Mutex
-	live map[string]*liveRounds // by id
-	cuts map[string]string      // by id: the upstream cut the request before
+	cuts map[string]string // by id: the upstream cut the request before
 	seen map[string]countedPrompt
-	ids  []string // of live, used last at the end
 }
-
-// liveRounds are the rounds of a conversation in memory, with the counts of its
-// messages.
-type liveRounds struct {
-	rounds  tiercompact.Rounds
-	version uint64 // of the stored ones
-}
-
-// maxLive is the number of conversations whose counts are in memory.
-const maxLive = 256
 
 func newEngine(cfg Config) *engine {
-	return &engine{cfg: cfg, live: make(map[string]*liveRounds), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
+	stored, _ := cfg.State.(sampleStore)
+	return &engine{cfg: cfg, board: board{stored: stored}, digests: newDigestCache(), cuts: make(map[string]string), seen: make(map[string]countedPrompt), models: modelCache{open: cfg.Open}}
 }
 
 // A plan is what was decided for a request.
@@ -56,10 +46,9 @@ type plan struct {
 	warning string
 	place   place
 
-	thresholds levels.Thresholds
-	history    tiercompact.History
-	rounds     liveRounds
-	compactor  *tiercompact.Compactor
+	history tiercompact.History
+	rounds  liveRounds
+	model   *openedModel
 }
 
 // setHeaders describes the plan to the client.
@@ -90,35 +79,37 @@ func (p plan) setHeaders(h http.Header) {
 // the rounds of its conversation repeated. A round is made here only if the request
 // does not fit, the server's cache is cold, or the client asks for a level.
 func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
-	compactor, cfg, err := e.models.get(ctx, r.doc.model())
+	m, err := e.models.get(ctx, r.doc.model())
+	window := m.cfg.Window
 	if errors.Is(err, ErrNoWindow) && r.window >= minWindow {
-		cfg.Window, err = r.window, nil
+		window, err = r.window, nil
 	}
 	if err != nil {
 		return p, fmt.Errorf("open the model %s: %w", r.doc.model(), err)
 	}
 	if r.exact {
-		cfg.Window = r.window
+		window = r.window
 	}
-	if p.place, err = placeOf(ctx, e.cfg.State, r); err != nil {
+	if p.place, err = placeOf(ctx, e.cfg.State, e.digests, r); err != nil {
 		return p, err
 	}
-	p.session, p.noticed, p.compactor, p.thresholds = p.place.tip.ID, p.place.noticed, compactor, cfg.Thresholds.WithDefaults(string(cfg.Preset))
+	p.session, p.noticed, p.model = p.place.tip.ID, p.place.noticed, m
 	p.history = tiercompact.History{
 		ID: p.session, Messages: r.doc.messages(), Tools: r.doc.tools(), Reserve: r.reserve,
-		Window: windowOf(cfg.Window, r.window, p.place.tip.Window),
+		Window: windowOf(window, r.window, p.place.tip.Window),
 	}
 	if p.rounds, err = e.load(ctx, p.place); err != nil {
 		return p, err
 	}
 	look := p.history
 	look.Later = true
-	t, rounds, report, err := compactor.CompactHistory(ctx, look, p.rounds.rounds)
+	t, rounds, report, err := m.compactor.CompactHistory(ctx, look, p.rounds.rounds)
 	if err != nil {
 		return p, err
 	}
 	if rounds.Len() == p.rounds.rounds.Len() {
-		e.keep(p.session, liveRounds{rounds, p.rounds.version}) // with its counts
+		p.rounds.rounds = rounds
+		e.keepLive(&p) // with its counts
 	}
 	p.rounds.rounds, p.report = rounds, report
 	over := report.Usage.Tokens > report.Usage.Budget
@@ -207,7 +198,7 @@ func (e *engine) round(ctx context.Context, p *plan) (chat.Transcript, error) {
 		if err := e.reload(ctx, p); err != nil {
 			return nil, err
 		}
-		t, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
+		t, rounds, report, err := p.model.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
 		p.report, p.rounds.rounds, p.due = report, rounds, ""
 		p.report.Before = max(before, report.Before)
 		if !report.Compacted() || err != nil && !isBudget(err) {
@@ -238,10 +229,10 @@ func (e *engine) later(ctx context.Context, p plan) error {
 	if err := e.reload(ctx, &p); err != nil {
 		return err
 	}
-	_, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
+	_, rounds, report, err := p.model.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
 	p.rounds.rounds, p.report = rounds, report
 	if !report.Compacted() {
-		e.keep(p.session, p.rounds)
+		e.keepLive(&p)
 		return err
 	}
 	stored := e.store(ctx, &p)
@@ -278,10 +269,11 @@ func (e *engine) load(ctx context.Context, at place) (liveRounds, error) {
 			return liveRounds{}, fmt.Errorf("read the conversation's rounds: %w", err)
 		}
 	}
-	if l, ok := e.lookup(from); ok && l.version == stored {
-		return liveRounds{l.rounds, version}, nil
+	if l, ok := e.live.lookup(from); ok && l.version == stored {
+		l.version = version
+		return l, nil
 	}
-	l := liveRounds{version: version}
+	l := liveRounds{version: version, bytes: len(data)}
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &l.rounds); err != nil {
 			l.rounds = tiercompact.Rounds{} // damaged: they are made anew
@@ -309,45 +301,25 @@ func (e *engine) store(ctx context.Context, p *plan) error {
 		return fmt.Errorf("store the conversation's round: %w", err)
 	}
 	p.rounds.version++
-	e.keep(p.session, p.rounds)
+	p.rounds.bytes = len(data)
+	e.keepLive(p)
 	return nil
 }
 
-func (e *engine) lookup(id string) (liveRounds, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l := e.live[id]
-	if l == nil {
-		return liveRounds{}, false
-	}
-	return *l, true
+// keepLive keeps a plan's rounds in memory.
+func (e *engine) keepLive(p *plan) {
+	p.rounds.model = p.model
+	e.live.keep(p.session, p.rounds)
 }
 
-// keep keeps rounds in memory, and lets go of those used least recently.
-func (e *engine) keep(id string, l liveRounds) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	was := e.live[id]
-	if was != nil && l.version >= was.version {
-		*was = l
-	}
-	if was == nil {
-		e.live[id] = &l
-	} else if i := slices.Index(e.ids, id); i >= 0 {
-		e.ids = slices.Delete(e.ids, i, i+1)
-	}
-	e.ids = append(e.ids, id)
-	if len(e.ids) > maxLive {
-		delete(e.live, e.ids[0])
-		e.ids = e.ids[1:]
-	}
-}
+// maxNoted is of how many conversations counts and warnings of the upstream are noted.
+const maxNoted = 256
 
 // noteTruncated keeps a warning for the next request of a conversation.
 func (e *engine) noteTruncated(id, warning string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.cuts) >= maxLive {
+	if len(e.cuts) >= maxNoted {
 		clear(e.cuts)
 	}
 	e.cuts[id] = warning
@@ -365,7 +337,7 @@ func (e *engine) noteCount(id string, now countedPrompt) (shorter int, proven bo
 	if was.count > now.count && was.estimate < now.estimate {
 		return was.count, true
 	}
-	if len(e.seen) >= maxLive {
+	if len(e.seen) >= maxNoted {
 		clear(e.seen)
 	}
 	e.seen[id] = now
@@ -382,48 +354,3 @@ func (e *engine) takeTruncated(id string) string {
 
 // redacted returns an error's text for headers and events: it may quote the request.
 func (e *engine) redacted(err error) string { return redact.Default().String(err.Error()) }
-
-// A modelCache holds the compactors of models.
-type modelCache struct {
-	open func(context.Context, string) (tiercompact.Config, error)
-	mu   sync.Mutex
-	of   map[string]*modelEntry
-}
-
-type modelEntry struct {
-	once      sync.Once
-	compactor *tiercompact.Compactor
-	cfg       tiercompact.Config
-	err       error
-	at        time.Time
-}
-
-const (
-	maxModels  = 64
-	retryModel = 10 * time.Second // after an error
-)
-
-// get returns the compactor of a model, opened at most once at a time.
-func (c *modelCache) get(ctx context.Context, model string) (*tiercompact.Compactor, tiercompact.Config, error) {
-	c.mu.Lock()
-	if c.of == nil || len(c.of) >= maxModels && c.of[model] == nil {
-		c.of = make(map[string]*modelEntry) // clients may name any number of models
-	}
-	m := c.of[model]
-	if m == nil || m.err != nil && time.Since(m.at) > retryModel {
-		m = &modelEntry{}
-		c.of[model] = m
-	}
-	c.mu.Unlock()
-	m.once.Do(func() {
-		cfg, err := c.open(context.WithoutCancel(ctx), model)
-		if err == nil || errors.Is(err, ErrNoWindow) {
-			made, wrong := tiercompact.New(cfg)
-			m.compactor, err = made, cmp.Or(wrong, err)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		m.cfg, m.err, m.at = cfg, err, time.Now()
-	})
-	return m.compactor, m.cfg, m.err
-}

@@ -66,17 +66,50 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 }
 
 func setBody(r *http.Request, body []byte) {
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body = &sentBody{body}
+	r.GetBody = func() (io.ReadCloser, error) { return &sentBody{body}, nil }
 	r.ContentLength = int64(len(body))
 	r.TransferEncoding = nil
 	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	r.Header.Del("Trailer")
 }
 
-// roundTrip sends a request. If the upstream answers that it does not fit its window,
-// it is compacted harder and sent once more.
+// A sentBody is a body on its way to the upstream. It lets go of what was sent: the
+// answer, which may take long, has its request.
+type sentBody struct{ left []byte }
+
+func (b *sentBody) Read(buf []byte) (int, error) {
+	if len(b.left) == 0 {
+		b.left = nil
+		return 0, io.EOF
+	}
+	n := copy(buf, b.left)
+	b.left = b.left[n:]
+	return n, nil
+}
+
+// WriteTo implements [io.WriterTo], by which the transport sends without a copy.
+func (b *sentBody) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(b.left)
+	b.left = nil
+	return int64(n), err
+}
+
+func (b *sentBody) Close() error { return nil }
+
+// roundTrip sends a request, of which it drops the body once there is an answer.
 func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := p.sendFitting(r)
+	if x := exchangeOf(r); err == nil && !x.recalls { // whose request may go on
+		x.dropBody()
+		answer.Request.GetBody = nil
+	}
+	return answer, err
+}
+
+// sendFitting sends a request. If the upstream answers that it does not fit its window,
+// it is compacted harder and sent once more.
+func (p *Proxy) sendFitting(r *http.Request) (*http.Response, error) {
 	x := exchangeOf(r)
 	if x.sent != nil && !x.sent.api.counts {
 		p.planLater(x)
@@ -153,8 +186,10 @@ func (p *Proxy) planLater(x *exchange) {
 	if x.plan.due == "" || x.plan.due == levels.None || p.closed() {
 		return
 	}
-	plan := x.plan
+	plan, room := x.plan, x.room
+	room.hold()
 	p.plans.Go(func() {
+		defer room.release()
 		ctx, stop := context.WithTimeout(context.Background(), p.cfg.PlanWithin)
 		defer stop()
 		go func() {

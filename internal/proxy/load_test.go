@@ -10,8 +10,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,12 +204,17 @@ func watchMemory() func() uint64 {
 	return func() uint64 { close(stop); return <-most }
 }
 
-// TestSoak lets 20 sessions grow past a window again and again, for the time SOAK
-// (10m, say), and checks that nothing fails and that memory and goroutines do not grow.
+// TestSoak lets 20 clients (SOAK_CLIENTS) begin session after session, each of which grows
+// past its window again and again, for the time SOAK (10m, say). It reports the heap that
+// is left in between, and checks that nothing fails and no goroutine is left.
 func TestSoak(t *testing.T) {
 	long, err := time.ParseDuration(os.Getenv("SOAK"))
 	if err != nil {
 		t.Skip("SOAK names no time")
+	}
+	clients := 20
+	if n, err := strconv.Atoi(os.Getenv("SOAK_CLIENTS")); err == nil {
+		clients = n
 	}
 	store, err := archive.OpenDir(t.TempDir(), archive.DirOptions{})
 	if err != nil {
@@ -216,6 +223,7 @@ func TestSoak(t *testing.T) {
 	defer store.Close()
 	s := newSetup(t, 8000, func(c *proxy.Config) {
 		c.RecallTool = true
+		c.Trace = nil // the test would keep the events
 		open := c.Open
 		c.Open = func(ctx context.Context, model string) (tiercompact.Config, error) {
 			cfg, err := open(ctx, model)
@@ -224,60 +232,68 @@ func TestSoak(t *testing.T) {
 		}
 	})
 	s.keepNothing = true
-	end, c := time.Now().Add(long), loadClient()
-	var all sync.WaitGroup
-	var requests, rounds int64
-	var mu sync.Mutex
-	run := func(until time.Time) {
-		for i := range 20 {
+	k := soak{s: s, c: loadClient()}
+	goroutines := 0
+	for part := range 4 {
+		until := time.Now().Add(long / 4)
+		var all sync.WaitGroup
+		for i := range clients {
 			all.Go(func() {
 				for n := 0; time.Now().Before(until); n++ {
-					var d dialogue
-					d.add("user", fmt.Sprintf("I am client %d, and this is session %d at %s.", i, n, until))
-					d.add("assistant", "Yes.")
-					for range 60 {
-						d.turn()
-						answer, err := c.Post(s.Server.URL+"/api/chat", "application/json", strings.NewReader(d.body()))
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						_, err = io.Copy(io.Discard, answer.Body)
-						answer.Body.Close()
-						if err != nil || answer.StatusCode != http.StatusOK || answer.Header.Get("X-Tiercompact-Passed") != "" {
-							t.Errorf("%v, %d, %v", err, answer.StatusCode, answer.Header)
-							return
-						}
-						mu.Lock()
-						requests++
-						if answer.Header.Get("X-Tiercompact-Level") != "none" {
-							rounds++
-						}
-						mu.Unlock()
-						if time.Now().After(until) {
-							return
-						}
+					if err := k.session(fmt.Sprintf("I am client %d, and this is session %d of part %d.", i, n, part), until); err != nil {
+						t.Error(err)
+						return
 					}
 				}
 			})
 		}
 		all.Wait()
 		s.proxy.Wait()
-		c.CloseIdleConnections()
-	}
-	measure := func() (uint64, int) {
+		k.c.CloseIdleConnections()
 		goroutinesLeft(8)
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return m.HeapAlloc, runtime.NumGoroutine()
+		now := runtime.NumGoroutine()
+		t.Logf("after %d of 4 parts of %v: %d sessions, %d requests, %d rounds; heap %.1f MB, %d goroutines, bodies held %d bytes", part+1, long, k.sessions.Load(), k.requests.Load(), k.rounds.Load(), float64(m.HeapAlloc)/1e6, now, s.gauge(t, "held_bytes"))
+		if part == 0 {
+			goroutines = now
+		} else if now > goroutines+5 {
+			t.Error("goroutines are left")
+		}
 	}
-	run(time.Now().Add(long / 4))
-	heap, goroutines := measure()
-	run(end)
-	heapAfter, goroutinesAfter := measure()
-	t.Logf("%v: %d requests, %d rounds; heap %d MB after a quarter, %d MB at the end; goroutines %d, %d", long, requests, rounds, heap>>20, heapAfter>>20, goroutines, goroutinesAfter)
-	if goroutinesAfter > goroutines+5 {
-		t.Error("goroutines are left")
+}
+
+type soak struct {
+	s                          *setup
+	c                          *http.Client
+	sessions, requests, rounds atomic.Int64
+}
+
+// session sends the requests of one session.
+func (k *soak) session(name string, until time.Time) error {
+	k.sessions.Add(1)
+	var d dialogue
+	d.add("user", name)
+	d.add("assistant", "Yes.")
+	for range 60 {
+		d.turn()
+		answer, err := k.c.Post(k.s.Server.URL+"/api/chat", "application/json", strings.NewReader(d.body()))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK || answer.Header.Get("X-Tiercompact-Passed") != "" {
+			return fmt.Errorf("%w, %d, %v", err, answer.StatusCode, answer.Header)
+		}
+		k.requests.Add(1)
+		if answer.Header.Get("X-Tiercompact-Level") != "none" {
+			k.rounds.Add(1)
+		}
+		if time.Now().After(until) {
+			return nil
+		}
 	}
+	return nil
 }

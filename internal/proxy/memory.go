@@ -3,71 +3,89 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"math/bits"
 	"slices"
+	"sort"
 	"sync"
 )
 
-// tipIndex finds conversations by their messages.
+// tipIndex finds conversations by their messages. It has an entry for the first 1, 2, 4, 8
+// and so on messages of a conversation, not for each of them: what is between is found by
+// comparing chains.
 type tipIndex struct {
-	byID   map[string]Tip
-	byLink map[indexKey][]string // ids, in the order of their first request
+	byID     map[string]Tip
+	byStart  map[indexKey][]string // ids, in the order of their first request
+	messages int                   // of all chains
 }
 
 type indexKey struct {
 	space string
 	link  Link
+	n     int // messages up to link
 }
 
 func newTipIndex() tipIndex {
-	return tipIndex{byID: make(map[string]Tip), byLink: make(map[indexKey][]string)}
+	return tipIndex{byID: make(map[string]Tip), byStart: make(map[indexKey][]string)}
 }
 
 func (x *tipIndex) find(space string, chain []Link) (best Tip, common int) {
-	for n := len(chain); n > 0; n-- {
-		ids := x.byLink[indexKey{space, chain[n-1]}]
-		for _, id := range ids {
+	for n := longestStart(chain); n > 0; n /= 2 {
+		for _, id := range x.byStart[startOf(space, chain, n)] {
 			tip := x.byID[id]
-			ends, bestEnds := len(tip.Chain) == n, len(best.Chain) == n
-			if common == 0 || ends && !bestEnds || ends == bestEnds && tip.Used.After(best.Used) {
-				best, common = tip, n
+			same := commonLinks(tip.Chain, chain)
+			ends, bestEnds := len(tip.Chain) == same, len(best.Chain) == common
+			if same > common || same == common && (ends && !bestEnds || ends == bestEnds && tip.Used.After(best.Used)) {
+				best, common = tip, same
 			}
 		}
 		if common > 0 {
-			return best, common
+			break // the others have less than n in common
 		}
 	}
-	return Tip{}, 0
+	return best, common
+}
+
+// longestStart returns the greatest power of two up to the length of a chain, 0 for none.
+func longestStart(chain []Link) int { return 1 << bits.Len(uint(len(chain))) >> 1 }
+
+func startOf(space string, chain []Link, n int) indexKey { return indexKey{space, chain[n-1], n} }
+
+// commonLinks returns the length of the common beginning of two chains. A link is of all
+// messages up to its own, so the first difference is found by halving.
+func commonLinks(a, b []Link) int {
+	return sort.Search(min(len(a), len(b)), func(i int) bool { return a[i] != b[i] })
 }
 
 func (x *tipIndex) put(tip Tip) {
 	old := x.byID[tip.ID]
 	same := 0
 	if old.Space == tip.Space {
-		for same < min(len(old.Chain), len(tip.Chain)) && old.Chain[same] == tip.Chain[same] {
-			same++
-		}
+		same = commonLinks(old.Chain, tip.Chain)
 	}
 	x.unlink(old, same)
-	for _, l := range tip.Chain[same:] {
-		k := indexKey{tip.Space, l}
-		x.byLink[k] = append(x.byLink[k], tip.ID)
+	for n := longestStart(tip.Chain); n > same; n /= 2 {
+		k := startOf(tip.Space, tip.Chain, n)
+		x.byStart[k] = append(x.byStart[k], tip.ID)
 	}
+	x.messages += len(tip.Chain) - len(old.Chain)
 	x.byID[tip.ID] = tip
 }
 
-// unlink removes the links of a conversation from an index on.
-func (x *tipIndex) unlink(tip Tip, from int) {
-	for _, l := range tip.Chain[min(from, len(tip.Chain)):] {
-		k := indexKey{tip.Space, l}
-		ids := slices.DeleteFunc(x.byLink[k], func(id string) bool { return id == tip.ID })
-		if x.byLink[k] = ids; len(ids) == 0 {
-			delete(x.byLink, k)
+// unlink removes the entries of a conversation for more than some messages.
+func (x *tipIndex) unlink(tip Tip, messages int) {
+	for n := longestStart(tip.Chain); n > messages; n /= 2 {
+		k := startOf(tip.Space, tip.Chain, n)
+		ids := slices.DeleteFunc(x.byStart[k], func(id string) bool { return id == tip.ID })
+		if x.byStart[k] = ids; len(ids) == 0 {
+			delete(x.byStart, k)
 		}
 	}
 }
 
 func (x *tipIndex) remove(id string) {
-	x.unlink(x.byID[id], 0)
+	tip := x.byID[id]
+	x.unlink(tip, 0)
+	x.messages -= len(tip.Chain)
 	delete(x.byID, id)
 }
 

@@ -44,6 +44,15 @@ func (p *Proxy) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	} {
 		fmt.Fprintf(w, "# HELP tiercompact_proxy_%s %s\n# TYPE tiercompact_proxy_%s counter\ntiercompact_proxy_%s %d\n", c.name, c.help, c.name, c.name, c.value)
 	}
+	for _, g := range []struct {
+		name, help string
+		value      int64
+	}{
+		{"waiting_requests", "Requests that wait for room.", p.gate.waiting.Load()},
+		{"held_bytes", "Bytes of request bodies in memory.", p.gate.held.Load()},
+	} {
+		fmt.Fprintf(w, "# HELP tiercompact_proxy_%s %s\n# TYPE tiercompact_proxy_%s gauge\ntiercompact_proxy_%s %d\n", g.name, g.help, g.name, g.name, g.value)
+	}
 	const name = "tiercompact_proxy_answer_seconds"
 	fmt.Fprintf(w, "# HELP %s Time until the upstream's first byte.\n# TYPE %s summary\n%s_sum %g\n%s_count %d\n", name, name, name, float64(m.added.nanos.Load())/1e9, name, m.added.n.Load())
 }

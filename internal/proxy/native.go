@@ -235,8 +235,8 @@ func (p *Proxy) nativeSettings(r *http.Request, x *exchange) nativeSettings {
 	s := nativeSettings{keepAlive: p.cfg.KeepAlive, noThink: x.noThink}
 	members, err := topMembers(x.clientBody(), "model")
 	if err == nil {
-		if _, cfg, err := p.engine.models.get(r.Context(), jsonText(members["model"])); err == nil {
-			s.window = cfg.Window
+		if m, err := p.engine.models.get(r.Context(), jsonText(members["model"])); err == nil {
+			s.window = m.cfg.Window
 		}
 	}
 	return s

@@ -49,6 +49,7 @@ type Config struct {
 	Token      string        // demanded of every client; "": none
 	Hosts      []string      // names by which clients may call the proxy, beside those of loopback; "*": any
 	MaxBody    int64         // of a request that is read; 0: 64 MiB
+	MaxBodies  int64         // of all requests that are read at once, in bytes; others wait; 0: 256 MiB
 	ColdAfter  time.Duration // the server's cache of an idle conversation is cold; 0: 5 minutes
 	PlanWithin time.Duration // limit of a round planned while an answer streams; 0: 10 minutes
 
@@ -75,6 +76,7 @@ type RequestReport struct {
 type Proxy struct {
 	cfg     Config
 	engine  *engine
+	gate    *bodyGate
 	page    *page.Page
 	forward *httputil.ReverseProxy
 	send    http.RoundTripper
@@ -95,7 +97,7 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, errors.New("the proxy needs Open and State")
 	}
 	cfg = withDefaults(cfg)
-	p := &Proxy{cfg: cfg, engine: newEngine(cfg), closing: make(chan struct{})}
+	p := &Proxy{cfg: cfg, engine: newEngine(cfg), gate: newBodyGate(cfg.MaxBodies), closing: make(chan struct{})}
 	p.page = page.New(page.Options{Source: conversations{p.engine}, Archive: cfg.Archive, Upstream: cfg.Upstream.Host, Secret: cfg.Token, Now: cfg.Now})
 	p.engine.board.changed = p.page.Changed
 	p.send = cfg.Transport
@@ -114,6 +116,7 @@ func New(cfg Config) (*Proxy, error) {
 
 func withDefaults(cfg Config) Config {
 	cfg.MaxBody = cmp.Or(cfg.MaxBody, 64<<20)
+	cfg.MaxBodies = cmp.Or(cfg.MaxBodies, 256<<20)
 	cfg.ColdAfter = cmp.Or(cfg.ColdAfter, 5*time.Minute)
 	cfg.PlanWithin = cmp.Or(cfg.PlanWithin, 10*time.Minute)
 	cfg.ReadWithin = cmp.Or(cfg.ReadWithin, time.Minute)
@@ -154,6 +157,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithTimeout(r.Context(), p.cfg.TotalWithin)
 	defer stop()
 	x := &exchange{began: p.cfg.Now()}
+	defer x.dropBody()
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	p.metrics.requests.Add(1)
 	if api := apiOf(r); api != nil {
@@ -173,11 +177,23 @@ type exchange struct {
 	plan    plan
 	headers http.Header // for the answer
 	retried bool
+	room    *admission // while the request's messages are in memory; nil: none
 
 	native  *translation // nil: it goes out in the client's API
 	recalls bool         // it has the tool of the proxy
 	source  []byte       // the body before its translation
 	noThink bool         // the model has refused to think
+}
+
+// dropBody drops what only the request needs. The answer may go on for long.
+func (x *exchange) dropBody() {
+	x.body, x.source = nil, nil
+	x.plan.body, x.plan.history, x.plan.rounds = nil, tiercompact.History{}, liveRounds{}
+	if x.sent != nil {
+		x.sent.body, x.sent.doc = nil, nil
+	}
+	x.room.release()
+	x.room = nil
 }
 
 type exchangeKey struct{}
@@ -192,16 +208,22 @@ func exchangeOf(r *http.Request) *exchange {
 func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *exchange) bool {
 	x.api, x.headers = a, make(http.Header)
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		x.headers.Set(passedHeader, "the body is encoded ("+headerText(e)+")")
+		reason := "the body is encoded (" + headerText(e) + ")"
+		if p.cfg.FailClosed {
+			p.metrics.refused.Add(1)
+			(&refusal{http.StatusUnsupportedMediaType, "not compacted: " + reason + "; send it without Content-Encoding"}).write(w, a.name)
+			return false
+		}
+		x.headers.Set(passedHeader, reason)
 		return true
 	}
-	body, refusal := p.readBody(w, r)
+	body, room, refusal := p.readBody(w, r)
 	if refusal != nil {
 		p.metrics.refused.Add(1)
 		refusal.write(w, a.name)
 		return false
 	}
-	x.body = body
+	x.body, x.room = body, room
 	if strings.EqualFold(r.Header.Get(modeHeader), "off") {
 		x.headers.Set(passedHeader, "off")
 		return true

@@ -245,12 +245,12 @@ func (p *Proxy) followUp(r *http.Request, x *exchange, messages string) (io.Read
 // recall answers a call of the tool: from the archive of the conversation, or of the
 // one that it began as.
 func (e *engine) recall(ctx context.Context, p plan, args string) string {
-	if p.compactor == nil {
+	if p.model == nil {
 		return "nothing was removed from this conversation yet; all of it is above"
 	}
-	text, err := p.compactor.HandleRecall(ctx, p.session, args)
+	text, err := p.model.compactor.HandleRecall(ctx, p.session, args)
 	if err != nil && p.place.from != "" && p.place.from != p.session {
-		if other, otherErr := p.compactor.HandleRecall(ctx, p.place.from, args); otherErr == nil {
+		if other, otherErr := p.model.compactor.HandleRecall(ctx, p.place.from, args); otherErr == nil {
 			return other
 		}
 	}

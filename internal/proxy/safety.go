@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -216,25 +217,49 @@ func fromBrowser(r *http.Request) *refusal {
 	return nil
 }
 
-// readBody reads a body within the limits of size and time.
-func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+// readBody reads a body within the limits of size and time, once there is room for it.
+// The caller releases the room.
+func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *admission, *refusal) {
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has over %d bytes", p.cfg.MaxBody)}
 	if r.ContentLength > p.cfg.MaxBody {
-		return nil, tooLarge
+		return nil, nil, tooLarge
 	}
+	room, err := p.gate.admit(r.Context(), r.ContentLength)
+	if err != nil {
+		return nil, nil, &refusal{http.StatusServiceUnavailable, "the request has waited too long for others to end"}
+	}
+	body, refused := p.readAdmitted(w, r, room, tooLarge)
+	if refused != nil {
+		room.release()
+		return nil, nil, refused
+	}
+	return body, room, nil
+}
+
+// secondHold is the room for a body that has begun to come; beyond, it doubles.
+const secondHold = 1 << 20
+
+func (p *Proxy) readAdmitted(w http.ResponseWriter, r *http.Request, room *admission, tooLarge *refusal) ([]byte, *refusal) {
 	limit := http.NewResponseController(w)
 	if limit.SetReadDeadline(p.cfg.Now().Add(p.cfg.ReadWithin)) == nil {
 		defer func() { _ = limit.SetReadDeadline(time.Time{}) }()
 	}
-	size := int64(512)
+	size := int64(4096)
 	if r.ContentLength > 0 {
-		size = min(r.ContentLength, 4<<20) + 1 // what a client announces is not allocated at once
+		size = min(r.ContentLength, firstHold) + 1 // what a client announces is not allocated at once
 	}
 	body := make([]byte, 0, size)
 	from := http.MaxBytesReader(w, r.Body, p.cfg.MaxBody)
 	for {
 		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
+			next := max(2*int64(cap(body)), firstHold)
+			if r.ContentLength > 0 {
+				next = min(max(next, secondHold), r.ContentLength+1)
+			}
+			if err := room.grow(r.Context(), next); err != nil {
+				return nil, &refusal{http.StatusServiceUnavailable, "the request has waited too long for others to end"}
+			}
+			body = slices.Grow(body, max(int(next)-len(body), 1))
 		}
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]

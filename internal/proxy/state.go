@@ -54,10 +54,7 @@ type State interface {
 // has the longest common beginning with chain, as [State.Find] does.
 func Nearest(tips []Tip, chain []Link) (best Tip, common int) {
 	for _, tip := range tips {
-		n := 0
-		for n < min(len(chain), len(tip.Chain)) && chain[n] == tip.Chain[n] {
-			n++
-		}
+		n := commonLinks(tip.Chain, chain)
 		ends, bestEnds := len(tip.Chain) == n, len(best.Chain) == common
 		switch {
 		case n == 0 || n < common:

@@ -43,15 +43,25 @@ func (m *Memo) Count(cores int, t chat.Transcript, count func(chat.Message) int)
 	return s
 }
 
-// Keep stores s.
+// Keep stores s. If most of what the memo knows is not in s, it forgets the rest, so
+// that messages that were edited or replaced do not collect in it.
 func (m *Memo) Keep(s Sizes) {
 	if m.known == nil {
 		return
+	}
+	if len(m.known) > max(maxOutdated, 4*len(s.keys)) {
+		clear(m.known)
 	}
 	for i, key := range s.keys {
 		m.known[key] = s.Tokens[i]
 	}
 }
+
+// maxOutdated is how many messages that are not in a history a memo may know in any case.
+const maxOutdated = 256
+
+// Len returns the number of messages whose tokens the memo knows.
+func (m *Memo) Len() int { return len(m.known) }
 
 // runParallel calls f with 0 to n-1, on the given number of cores: a model call waits for it.
 func runParallel(cores, n int, f func(i int)) {

@@ -77,3 +77,18 @@ func TestKeyDiffersForWhatCounts(t *testing.T) {
 		}
 	}
 }
+
+func TestMemoForgetsWhatIsNoLongerInTheHistory(t *testing.T) {
+	m, most := NewMemo(), 0
+	for round := range 1000 {
+		t := make(chat.Transcript, 100)
+		for i := range t {
+			t[i] = chat.NewText(chat.User, string(rune('a'+round*100+i)))
+		}
+		m.Keep(m.Count(1, t, func(chat.Message) int { return 1 }))
+		most = max(most, m.Len())
+	}
+	if most > 1000 {
+		t.Errorf("a memo of 100 messages knew %d", most)
+	}
+}

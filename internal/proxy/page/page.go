@@ -34,20 +34,20 @@ type Session struct {
 	Parent   string // the conversation that it began as; "": none
 	Used     time.Time
 	Messages int
-	Samples  []Sample // of this process, oldest first
+	Samples  []Sample // oldest first; none: the proxy was started anew, and has no file of them
 }
 
 // A Sample is how full the window was at one request.
 type Sample struct {
-	Time       time.Time
-	Before     int // tokens that came, with the earlier rounds
-	After      int // tokens that went on
-	Window     int
-	Budget     int
-	Thresholds levels.Thresholds
-	Level      string // of a round made at this time; "": none
-	Planned    bool   // the round was made while an answer streamed
-	Note       string // a warning
+	Time       time.Time         `json:"time"`
+	Before     int               `json:"before"` // tokens that came, with the earlier rounds
+	After      int               `json:"after"`  // tokens that went on
+	Window     int               `json:"window"`
+	Budget     int               `json:"budget"`
+	Thresholds levels.Thresholds `json:"thresholds,omitempty"`
+	Level      string            `json:"level,omitempty"`   // of a round made at this time; "": none
+	Planned    bool              `json:"planned,omitempty"` // the round was made while an answer streamed
+	Note       string            `json:"note,omitempty"`    // a warning
 }
 
 // Share returns the share of the window that went on.

@@ -108,7 +108,7 @@ func (p *Page) sessionView(s Session, rounds []roundView) markup {
 
 func usageView(samples []Sample) markup {
 	if len(samples) == 0 {
-		return dimmed("No request since the proxy was started.")
+		return dimmed("There is no chart: no request came since the proxy was started, and its state has no earlier ones.")
 	}
 	newest := samples[len(samples)-1]
 	return join(element("p", class("now"), shareText(newest), countText(newest)),
