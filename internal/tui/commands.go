@@ -99,7 +99,10 @@ func (t *Talk) compactCommand(ctx context.Context, note string) error {
 
 func (t *Talk) undoCommand(ctx context.Context, _ string) error {
 	report, err := t.session.Undo(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, tiercompact.ErrNothingToUndo):
+		return errors.New("no compaction is there to undo")
+	case err != nil:
 		return err
 	}
 	freed := report.After - report.Before
@@ -234,11 +237,11 @@ func (t *Talk) droppedCommand(ctx context.Context, _ string) error {
 		return err
 	}
 	if len(dropped) == 0 {
-		return errors.New("no round has removed messages")
+		return errors.New("no compaction has removed messages")
 	}
 	const most = 30
 	var b strings.Builder
-	fmt.Fprintf(&b, "the newest round removed %s; /recall ID NUMBER shows one:", screen.Plural(len(dropped), "message"))
+	fmt.Fprintf(&b, "the newest compaction removed %s; /recall ID NUMBER shows one:", screen.Plural(len(dropped), "message"))
 	for _, d := range dropped[:min(most, len(dropped))] {
 		mark := " "
 		if d.Decision {

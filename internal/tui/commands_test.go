@@ -44,7 +44,7 @@ func TestCommands(t *testing.T) {
 		{"/retry", "", "nothing to answer"},
 		{"/pin last", "", "no message yet"},
 		{"/why", "no check has been made", ""},
-		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
+		{"/undo", "", "no compaction is there to undo"},
 		{"/files", "no file is in", ""},
 		{"/system\n", "the system prompt is", ""},
 		{"/bogus\nnow", "", "no command /bogus;"},
@@ -66,11 +66,11 @@ func TestCommands(t *testing.T) {
 		{"/why", "below the threshold", ""},
 		{"/recall", "", "needs an id"},
 		{"/recall 12345678", "", "nothing was removed"},
-		{"/dropped", "", "no round has removed messages"},
+		{"/dropped", "", "no compaction has removed messages"},
 		{"/model", "smol, window 8,192 tokens (test)", ""},
 		{"/model other", "", "cannot list its models"},
 		{"/compact remember f", "nothing was compacted: no message can be made smaller", ""},
-		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
+		{"/undo", "", "no compaction is there to undo"},
 		{"/quit", "", ErrQuit.Error()},
 	} {
 		told, err := x.does(t, test.line)

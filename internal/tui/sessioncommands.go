@@ -89,7 +89,7 @@ func (t *Talk) switchSession(ctx context.Context, what string, change func(*Opti
 	closing := was.Close()
 	t.notes = append(t.notes, was.notes...)
 	all := t.Messages()
-	t.emitEvent(Event{Kind: Switched, Text: fmt.Sprintf("%s: %s with %s; session %s is kept, /sessions %[4]s continues it%s", what, t.Name(), t.model.Name, was.Name(), unanswered(all)), Transcript: all})
+	t.emitEvent(Event{Kind: Switched, Text: fmt.Sprintf("%s: %s with %s; session %s is kept, /sessions %[4]s continues it%s", what, t.Name(), t.model.Name, was.Name(), unanswered(all)), Transcript: all, Session: t.Name()})
 	for _, n := range t.Notes() {
 		t.emitEvent(Event{Kind: Warned, Text: n})
 	}

@@ -490,8 +490,10 @@ type Event struct {
 	Text       string
 	Message    chat.Message
 	Transcript chat.Transcript
+	Session    string // the name of the session that continues
 	Delta      model.Delta
 	Report     tiercompact.Report
 	Progress   summarize.Progress
+	Silent     time.Duration // of the server
 	Status     Status
 }
