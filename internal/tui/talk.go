@@ -155,14 +155,8 @@ func (t *Talk) Answer(ctx context.Context) error {
 		if !m.Says() && !m.HasCalls() {
 			return errSilent
 		}
-		if err := t.addAnswer(ctx, m); err != nil {
+		if err := t.addAnswer(ctx, m, a.Done); err != nil {
 			return err
-		}
-		switch a.Done {
-		case model.CutOff:
-			t.emitNote("the answer was cut off: its limit, or the window, was reached")
-		case model.Looped:
-			t.emitNote("the answer was cut off: the model repeated itself, and the server ended it")
 		}
 		if !m.HasCalls() {
 			return nil
@@ -174,9 +168,9 @@ func (t *Talk) Answer(ctx context.Context) error {
 // addAnswer adds the model's message. If it has no calls, a round follows while the
 // user reads: if one is due, or if the user's next message would otherwise have to
 // wait for one. A stopped round changes nothing, and is not an error.
-func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
+func (t *Talk) addAnswer(ctx context.Context, m chat.Message, done model.Done) error {
 	rounds := t.rounds
-	err := t.addMessage(ctx, m)
+	err := t.addMessage(ctx, m, endNotes[done])
 	u := t.session.Usage()
 	tight := u.Tokens+t.nextMessage() > u.Budget
 	if err == nil && tight && !m.HasCalls() && t.rounds == rounds && t.o.Config.Trigger == tiercompact.AssistantOnly {
@@ -262,10 +256,22 @@ func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 	return m
 }
 
-// addMessage adds m, and emits the result of the check after it.
-func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
+// endNotes explain the end of an answer that is not whole.
+var endNotes = map[model.Done]string{
+	model.CutOff: "the answer was cut off: its limit, or the window, was reached",
+	model.Looped: "the answer was cut off: the model repeated itself, and the server ended it",
+}
+
+// addMessage adds m, and emits the notes about it, and then the result of the check
+// after it.
+func (t *Talk) addMessage(ctx context.Context, m chat.Message, notes ...string) error {
 	t.said = append(t.said, m)
 	t.emitEvent(Event{Kind: Said, Message: m})
+	for _, n := range notes {
+		if n != "" {
+			t.emitNote("%s", n)
+		}
+	}
 	report, err := t.session.AddMessage(ctx, m)
 	t.noteReport(report)
 	return err
