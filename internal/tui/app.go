@@ -488,6 +488,9 @@ func (a *app) showGreeting(t *Talk) {
 	} else {
 		a.page.addBlock(noted, "session "+t.Name()+" continues"+unanswered(all))
 	}
+	if t.o.Notice != "" {
+		a.page.addBlock(noted, t.o.Notice)
+	}
 	if t.model.Warning != "" {
 		a.page.addBlock(warned, t.model.Warning)
 	}

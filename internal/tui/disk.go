@@ -50,6 +50,8 @@ type Options struct {
 	Silence time.Duration // of a server in the middle of an answer; 0: unlimited
 	System  string        // the first message of a new session; "": a short one
 
+	Notice string // shown when the chat begins; "" for none
+
 	progress func(summarize.Progress) // of summaries; nil: that of the chat itself
 }
 

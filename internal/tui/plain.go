@@ -39,6 +39,9 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 		t.ask = func(q Question) { questions <- q }
 	}
 	defer func() { t.receive, t.ask = nil, nil }()
+	if t.o.Notice != "" {
+		l.printLine(t.o.Notice)
+	}
 	if t.model.Warning != "" {
 		l.printLine("warning: " + t.model.Warning)
 	}
