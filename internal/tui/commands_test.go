@@ -150,7 +150,7 @@ func TestPlain(t *testing.T) {
 	if got, want := out.String(), "an [31manswer\n"; got != want {
 		t.Errorf("out is %q, want %q", got, want)
 	}
-	for _, want := range []string{"warning: the window is small\n", "server is not reachable\n", "no command /bogus", "smol, window"} {
+	for _, want := range []string{"warning: the window is small\n", "server is not reachable; /retry asks again\n", "no command /bogus", "smol, window"} {
 		if !strings.Contains(notes.String(), want) {
 			t.Errorf("no %q in the notes:\n%s", want, notes.String())
 		}

@@ -149,7 +149,7 @@ func (t *Talk) Answer(ctx context.Context) error {
 		}
 		a, err := t.askModel(ctx, !t.model.NoTools && n < maxTurns)
 		if err != nil {
-			return err
+			return withRetry(ctx, err)
 		}
 		m := t.answered(a.Message, n < maxTurns)
 		if !m.Says() && !m.HasCalls() {
@@ -163,6 +163,15 @@ func (t *Talk) Answer(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// withRetry adds to the error of a request how the user asks again. The message is in
+// the conversation.
+func withRetry(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, model.ErrTooLong) || strings.Contains(err.Error(), "/retry") {
+		return err
+	}
+	return fmt.Errorf("%w; /retry asks again", err)
 }
 
 // addAnswer adds the model's message. If it has no calls, a round follows while the

@@ -70,6 +70,9 @@ func (t *Talk) whyCommand(context.Context, string) error {
 			lines = append(lines, s.Planned(e))
 		}
 	}
+	if len(lines) == 0 && t.level != "" {
+		lines = append(lines, "the newest compaction ("+t.level+") was made before this chat began; /dropped lists what it removed")
+	}
 	if len(lines) == 0 && t.check.Reason == "" {
 		lines = append(lines, "no check has been made since the chat began")
 	}
