@@ -192,7 +192,10 @@ func (a *app) submitInput() tea.Cmd {
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-func isQuit(text string) bool { return strings.TrimSpace(text) == "/quit" }
+func isQuit(text string) bool {
+	name, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(text)), "/")
+	return ok && (name == "quit" || otherNames[name] == "quit")
+}
 
 // releaseQueue runs the inputs that were held.
 func (a *app) releaseQueue() {

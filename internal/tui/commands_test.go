@@ -71,6 +71,14 @@ func TestCommands(t *testing.T) {
 		{"/model other", "", "cannot list its models"},
 		{"/compact remember f", "nothing was compacted: no message can be made smaller", ""},
 		{"/undo", "", "no compaction is there to undo"},
+		{"/WHY", "newest check", ""},
+		{"/?", "/compact [NOTE]", ""},
+		{"/new test", "", "session test is this one"},
+		{"/sessions gone", "", "no session gone is there; /sessions lists them"},
+		{"/sessions ../x", "", "plain file name"},
+		{"/add ~/no such file", "", "no such file"},
+		{"is it in @missing.go or @" + dir + " or @nobody?", "there is no file missing.go, so none is added\n" + dir + " is a folder", ""},
+		{"/exit", "", ErrQuit.Error()},
 		{"/quit", "", ErrQuit.Error()},
 	} {
 		told, err := x.does(t, test.line)
