@@ -90,6 +90,18 @@ const (
 // errSilent reports an empty answer, which is not added to the conversation.
 var errSilent = errors.New("the model said nothing; /retry asks it again")
 
+// silentAnswer returns the error of an empty answer. Ollama drops a tool call that it
+// cannot read, and counts its tokens.
+func silentAnswer(a model.Answer) error {
+	if a.Tokens > endTokens {
+		return fmt.Errorf("the server sent nothing of the %s that the model wrote, perhaps a tool call that it could not read; /retry asks again", screen.Plural(a.Tokens, "token"))
+	}
+	return errSilent
+}
+
+// endTokens is the maximum number of tokens of an answer that only ends.
+const endTokens = 4
+
 // Name returns the name of the session.
 func (t *Talk) Name() string { return t.session.ID() }
 
@@ -153,7 +165,7 @@ func (t *Talk) Answer(ctx context.Context) error {
 		}
 		m := t.answered(a.Message, n < maxTurns)
 		if !m.Says() && !m.HasCalls() {
-			return errSilent
+			return silentAnswer(a)
 		}
 		if err := t.addAnswer(ctx, m, a.Done); err != nil {
 			return err

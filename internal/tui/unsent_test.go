@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -181,6 +185,16 @@ func TestTheUserIsToldWhatCannotBeKept(t *testing.T) {
 	}
 }
 
+// Ollama 0.17.4 drops a call that it cannot read, and counts its tokens (its parser of
+// calls keeps them back until they are whole).
+func TestAnAnswerWithoutContentIsExplained(t *testing.T) {
+	for count, want := range map[int]string{0: "said nothing", 1: "said nothing", 56: "nothing of the 56 tokens that the model wrote"} {
+		if err := silentAnswer(model.Answer{Tokens: count}); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "/retry") {
+			t.Errorf("%d tokens: %v, want %q", count, err, want)
+		}
+	}
+}
+
 func TestPlainShowsWhatWasNotSent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "one.unsent.json")
 	if err := writeUnsent(file, []queued{{"a", "first"}, {"b", "second"}}); err != nil {
@@ -195,6 +209,20 @@ func TestPlainShowsWhatWasNotSent(t *testing.T) {
 		}
 		if _, err := os.Stat(file); (err == nil) == read {
 			t.Errorf("read %v: the file: %v", read, err)
+		}
+	}
+}
+
+func TestTheStatusFitsANarrowScreen(t *testing.T) {
+	for width := 1; width <= 40; width++ {
+		s := screen.Screen{Colour: true, Width: width}
+		for i, line := range statusLines(s, status(0.42, "emergency"), "") {
+			if w := lipgloss.Width(line); w > width {
+				t.Errorf("%d columns: line %d has %d: %q", width, i, w, line)
+			}
+			if strings.Contains(ansi.Strip(line), "[") {
+				t.Errorf("%d columns: line %d has the text of a code: %q", width, i, line)
+			}
 		}
 	}
 }
