@@ -363,3 +363,15 @@ func TestPreparationStopsForTheUser(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A summary by the chat's own model would displace the conversation in the server.
+func TestTheChatsOwnModelPreparesNothing(t *testing.T) {
+	s := newSlow()
+	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Steady, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says("noted"))
+	x.o.OwnSummaries = true
+	x.prepareRound(t.Context())()
+	if x.preparing.Load() {
+		t.Error("a round is prepared")
+	}
+	close(s.write)
+}

@@ -213,6 +213,9 @@ func (t *Talk) prepareRound(ctx context.Context) (stop func()) {
 	if _, builtIn := t.o.Config.Summary.Summarizer.(summarize.Extractive); builtIn || t.o.Config.Summary.Summarizer == nil {
 		return func() {}
 	}
+	if t.o.OwnSummaries { // the next message would end it, and the server would read the whole conversation again
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	t.preparing.Store(true)
