@@ -108,7 +108,7 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	} else {
 		d.inspectServer(ctx, s)
 	}
-	e := d.openEngine(ctx, s)
+	e := d.openEngine(ctx, s, p.Model)
 	trials, stop := context.WithTimeoutCause(ctx, o.allTrials(), fmt.Errorf("no answer within the %s for all trials of models", o.allTrials()))
 	defer stop()
 	d.describeWindow(trials, s, p)
@@ -206,7 +206,7 @@ func modelAbilities(i ollama.Info) []string {
 
 // openEngine opens the engine; if a requested part is missing, it adds a problem and
 // continues with the rest.
-func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
+func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch, chatModel string) *Engine {
 	e := new(Engine)
 	for _, part := range []struct {
 		role   modelRole
@@ -218,6 +218,9 @@ func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
 			c = Choice{Engine: part.role.builtIn, Why: reasonText(err)}
 			d.addProblem(true, remedyText(err), "%s", reasonText(err))
 		} else if c.Missing != "" && d.Server.Reachable {
+			if part.role.builtIn == Extractive && c.BuiltIn() {
+				c.Why += ", so a chat asks " + cmp.Or(chatModel, "its own model") + " for summaries, and other commands ask none"
+			}
 			d.addProblem(false, c.Missing, "%s", c.Why)
 		}
 		*part.choice = c

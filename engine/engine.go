@@ -43,6 +43,8 @@ type Options struct {
 	Embedder   string // a model, or Lexical; "": DefaultEmbedder
 	Summarizer string // a model, or Extractive; "": DefaultSummarizer
 
+	Own OwnModel // of a chat: it summarizes if no summarizer is named and the default one is missing
+
 	EmbedURL   string // base address of an embedding server with OpenAI's protocol; "": Ollama
 	SummaryURL string // the same for summaries
 	Key        string // bearer token for those two; "": none
@@ -57,6 +59,13 @@ type Options struct {
 	Try             time.Duration      // max time of each call of Diagnose to a model, all get one and a half times as long; 0: DefaultTry
 	Trying          func(model string) // reports such a call before it begins; nil: no reports
 	Wait            time.Duration      // max time of each lookup on a server; 0: 3 s, 15 s if the options name a model or a server
+}
+
+// An OwnModel is the model of a chat. The zero value is none.
+type OwnModel struct {
+	Name   string
+	URL    string // base address of a server with OpenAI's protocol; "": Ollama
+	Window int    // of the chat, which is also that of summaries
 }
 
 // A Choice is the model or built-in engine of a role.

@@ -255,6 +255,9 @@ const defaultSummaryWindow = 8192
 
 func (s *modelSearch) findSummarizer(ctx context.Context, e *Engine) (Choice, error) {
 	f, c, err := s.chooseModel(ctx, s.o.summaryRole())
+	if own, instead := s.ownSummarizer(ctx, c); f == nil && err == nil && own != nil {
+		f, c = own, instead
+	}
 	if f == nil || err != nil {
 		return c, err
 	}
@@ -263,6 +266,24 @@ func (s *modelSearch) findSummarizer(ctx context.Context, e *Engine) (Choice, er
 	c.Window = smallestWindow(cmp.Or(s.o.SummaryWindow, k.Loaded, defaultSummaryWindow), k.Trained, k.Served)
 	e.summarizer = &summarize.Model{Chat: f.server, Name: c.Model, Window: c.Window, Seed: s.o.Seed}
 	return c, nil
+}
+
+// ownSummarizer returns the chat's own model in place of the default summarizer, which
+// is missing; nil if it is not, or if the chat has no model that can be asked.
+func (s *modelSearch) ownSummarizer(ctx context.Context, missing Choice) (*foundModel, Choice) {
+	own := s.o.Own
+	if own.Name == "" || missing.Missing == "" {
+		return nil, missing
+	}
+	r := s.o.summaryRole()
+	r.named, r.url = own.Name, own.URL
+	f, c, err := s.chooseModel(ctx, r)
+	if f == nil || err != nil {
+		return nil, missing
+	}
+	s.o.SummaryWindow = own.Window // another one would load the model again, twice for each summary
+	c.Why, c.Missing = missing.Why+", so the chat's own model summarizes", missing.Missing
+	return f, c
 }
 
 // smallestWindow returns the smallest of the known windows; 0 for none.

@@ -96,6 +96,8 @@ type chatOptions struct {
 	look                                           screenOptions
 	settings                                       settings
 	flush                                          func(context.Context) error // of the sinks
+	notice                                         string                      // shown when the chat begins
+	ownSummaries                                   bool                        // by the chat's model
 }
 
 func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
@@ -261,7 +263,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
 		Folder: folder, Permitted: permitted, Clipboard: clipboardOf(o.lineByLine(cmd)),
-		Silence: o.settings.Config.Deadlines.Summary,
+		Notice: o.notice, OwnSummaries: o.ownSummaries, Silence: o.settings.Config.Deadlines.Summary,
 	})
 	if err != nil {
 		return nil, errors.Join(err, flushSinks(cmd.Context(), o.flush))
@@ -288,11 +290,16 @@ func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.
 		printNote(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
 	}
 	c.Archive = config.Archive{}
+	c.Engine.Own = engine.OwnModel{Name: m.Name, URL: o.openaiURL, Window: m.Window}
 	opened, err := openSettings(ctx, cmd, c)
 	if err != nil {
 		return cfg, err
 	}
 	o.flush, cfg = opened.Close, opened.Config
+	o.ownSummaries = engine.SameModel(opened.Engine.Summary.Model, m.Name)
+	if s := opened.Engine.Summary; !s.BuiltIn() && s.Missing != "" {
+		o.notice = s.Why + "; for a model of its own: " + s.Missing
+	}
 	cfg.Model = "" // the chat's own, which can change
 	return cfg, nil
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -30,15 +33,13 @@ type app struct {
 	status   Status
 	stop     func() // stops the current action; nil: there is none
 	doing    string
-	queue    []queued // inputs that wait for the end of the action, in order
+	queue    queue
 	hint     string
 	question *Question // not answered yet; nil: there is none
 	draft    string    // the input before the question
 	leaving  bool      // the last key was Ctrl+C, without an action to stop
+	left     bool      // the chat ends: what waits is not run
 }
-
-// A queued input is run after the current action.
-type queued struct{ typed, expanded string }
 
 // finished says that the action has ended.
 type finished struct{ err error }
@@ -150,13 +151,14 @@ func (a *app) interrupt(again bool) tea.Cmd {
 		a.doing = "stopping"
 		return nil
 	case again:
-		return tea.Quit
+		return a.leaveChat()
 	}
 	a.leaving, a.hint = true, "Ctrl+C once more leaves; the session can be resumed"
 	return nil
 }
 
 func (a *app) leaveChat() tea.Cmd {
+	a.left = true
 	if a.stop != nil {
 		a.stop()
 	}
@@ -167,9 +169,10 @@ func (a *app) leaveChat() tea.Cmd {
 func (a *app) submitInput() tea.Cmd {
 	typed := a.input.Value()
 	switch {
-	case strings.TrimSpace(typed) == "":
+	case isBlank(typed):
+		a.releaseQueue()
 		return nil
-	case strings.TrimSpace(typed) == "/quit":
+	case isQuit(typed):
 		return a.leaveChat()
 	case a.question != nil:
 		a.answerQuestion(typed)
@@ -180,11 +183,26 @@ func (a *app) submitInput() tea.Cmd {
 	a.input.Reset()
 	a.page.up = 0
 	if a.stop != nil {
-		a.queue = append(a.queue, next)
+		a.queue.add(next)
 		return nil
 	}
 	a.runInput(next)
 	return nil
+}
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+func isQuit(text string) bool {
+	name, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(text)), "/")
+	return ok && (name == "quit" || otherNames[name] == "quit")
+}
+
+// releaseQueue runs the inputs that were held.
+func (a *app) releaseQueue() {
+	if a.queue.held && a.stop == nil {
+		a.queue.held = false
+		a.runInput(a.queue.first())
+	}
 }
 
 // runInput runs a line of input.
@@ -196,13 +214,11 @@ func (a *app) runInput(q queued) {
 
 // unqueueInput takes the newest waiting input back, if nothing is being typed.
 func (a *app) unqueueInput() bool {
-	n := len(a.queue)
-	if n == 0 || a.input.Length() > 0 || a.question != nil {
+	if len(a.queue.inputs) == 0 || a.input.Length() > 0 || a.question != nil {
 		return false
 	}
-	a.input.SetValue(a.queue[n-1].typed)
+	a.input.SetValue(a.queue.last().typed)
 	a.input.MoveToEnd()
-	a.queue = a.queue[:n-1]
 	return true
 }
 
@@ -284,7 +300,7 @@ func (a *app) showEvent(e Event) {
 		}
 		a.page.streamText(e.Delta.Text)
 	case Waiting:
-		a.doing = "waiting: no answer from the server"
+		a.doing = fmt.Sprintf("no answer for %.0f seconds", e.Silent.Seconds())
 	case Voided:
 		a.page.endStream("")
 		a.page.addBlock(warned, e.Text)
@@ -297,6 +313,7 @@ func (a *app) showEvent(e Event) {
 		a.page.clear()
 		a.showMessages(e.Transcript)
 		a.page.addBlock(noted, e.Text)
+		a.offerUnsent(e.Session)
 	case Noted:
 		a.page.addBlock(noted, e.Text)
 	case Warned:
@@ -311,36 +328,17 @@ func (a *app) finishAction(err error) tea.Cmd {
 	a.page.answer, a.page.thought = nil, nil
 	switch {
 	case errors.Is(err, ErrQuit):
-		return tea.Quit
+		return a.leaveChat()
 	case errors.Is(err, context.Canceled):
 		a.page.addBlock(noted, "stopped")
 	case err != nil:
 		a.page.addBlock(failed, err.Error())
-		a.returnQueue()
+		a.queue.held = len(a.queue.inputs) > 0 // after an error, it may no longer be what the user wants to send
 	}
-	if len(a.queue) > 0 {
-		next := a.queue[0]
-		a.queue = a.queue[1:]
-		a.runInput(next)
+	if len(a.queue.inputs) > 0 && !a.queue.held && !a.left {
+		a.runInput(a.queue.first())
 	}
 	return nil
-}
-
-// returnQueue puts what waits back into the input: after an error, it may no longer
-// be what the user wants to send.
-func (a *app) returnQueue() {
-	var lines []string
-	for _, q := range a.queue {
-		lines = append(lines, q.typed)
-	}
-	if typed := a.input.Value(); typed != "" {
-		lines = append(lines, typed)
-	}
-	if len(a.queue) > 0 {
-		a.input.SetValue(strings.Join(lines, "\n"))
-		a.input.MoveToEnd()
-	}
-	a.queue = nil
 }
 
 // transcriptLines returns the number of lines for the transcript.
@@ -358,16 +356,7 @@ func (a *app) ruledLines() int {
 // View implements [tea.Model].
 func (a *app) View() tea.View {
 	s := a.page.screen
-	doing := a.doing
-	if a.stop != nil {
-		doing += s.Sign("…", "...") + " Ctrl+C stops"
-	}
-	switch n := len(a.queue); {
-	case n == 1:
-		doing = "your message waits: " + doing
-	case n > 1:
-		doing = fmt.Sprintf("%d messages wait: %s", n, doing)
-	}
+	doing := a.doingText()
 	status := statusLines(s, a.status, doing)
 	switch {
 	case a.hint != "":
@@ -390,11 +379,31 @@ func (a *app) View() tea.View {
 	return v
 }
 
+// doingText describes the current action and what waits for its end.
+func (a *app) doingText() string {
+	doing := a.doing
+	if a.stop != nil {
+		doing += a.page.screen.Sign("…", "...") + " Ctrl+C stops"
+	}
+	n := len(a.queue.inputs)
+	waits := "your message waits"
+	if n > 1 {
+		waits = fmt.Sprintf("%d messages wait", n)
+	}
+	switch {
+	case n == 0:
+		return doing
+	case a.queue.held && a.stop == nil:
+		return waits + ": Enter sends, Up takes back"
+	}
+	return waits + ": " + doing
+}
+
 // waitingLines shows the newest inputs that wait.
 func (a *app) waitingLines() []string {
 	const most = 3
 	var lines []string
-	for _, q := range a.queue[max(0, len(a.queue)-min(most, a.transcriptLines())):] {
+	for _, q := range a.queue.inputs[max(0, len(a.queue.inputs)-min(most, a.transcriptLines())):] {
 		lines = append(lines, a.page.screen.Paint(screen.Dim, a.page.screen.Clip("> "+safeForTerminal(q.typed), a.page.screen.Width)))
 	}
 	return lines
@@ -459,6 +468,8 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 		return stop
 	}
 	a.showGreeting(t)
+	a.offerUnsent(t.Name())
+	defer quitAtHangup(p)()
 	_, err := p.Run()
 	cancel()
 	working.Wait()
@@ -480,8 +491,26 @@ func (a *app) showGreeting(t *Talk) {
 	} else {
 		a.page.addBlock(noted, "session "+t.Name()+" continues"+unanswered(all))
 	}
+	if t.o.Notice != "" {
+		a.page.addBlock(noted, t.o.Notice)
+	}
 	if t.model.Warning != "" {
 		a.page.addBlock(warned, t.model.Warning)
+	}
+}
+
+// offerUnsent shows what was not sent when the session was left.
+func (a *app) offerUnsent(session string) {
+	waiting := len(a.queue.inputs)
+	if a.queue.held {
+		waiting = 0
+	}
+	err := a.queue.openSession(unsentPath(a.dir, session))
+	if n := len(a.queue.inputs) - waiting; n > 0 {
+		a.page.addBlock(noted, unsentText(n)+"; Enter sends, Up takes the newest back")
+	}
+	if err != nil {
+		a.page.addBlock(warned, err.Error())
 	}
 }
 
@@ -497,11 +526,33 @@ func (a *app) showMessages(all chat.Transcript) {
 	}
 }
 
+// quitAtHangup ends a program in order if its terminal is closed. The returned
+// function undoes that.
+func quitAtHangup(p *tea.Program) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		for range hangup {
+			p.Quit()
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(hangup)
+	}
+}
+
 // maxPrinted is the maximum number of lines that remain in the terminal.
 const maxPrinted = 5000
 
 // printTranscript writes what was said below what was in the terminal before the chat.
 func (a *app) printTranscript(out io.Writer) {
+	if unsent := a.keepUnsent(); unsent != "" {
+		a.page.addBlock(warned, unsent)
+		for _, one := range a.queue.inputs {
+			a.page.addBlock(unsentInput, one.expanded)
+		}
+	}
 	lines := a.page.lastLines(maxPrinted)
 	if len(lines) > 0 {
 		fmt.Fprintln(out, strings.Join(lines, "\n"))

@@ -275,7 +275,7 @@ func TestCtrlCStopsAnAnswerNotTheSession(t *testing.T) {
 		t.Error("a message was sent before the answer had ended")
 	}
 	d.keys("up")
-	if d.input.Value() != "more" || len(d.queue) != 0 {
+	if d.input.Value() != "more" || len(d.queue.inputs) != 0 {
 		t.Errorf("not taken back: %q", d.input.Value())
 	}
 	d.input.Reset()

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +54,9 @@ func commands() []command {
 	}
 }
 
+// otherNames are names of commands in other chats.
+var otherNames = map[string]string{"exit": "quit", "q": "quit", "bye": "quit", "?": "help", "h": "help"}
+
 // Do runs a line of input: a command, or else a message to the model. Two slashes
 // begin a message with one.
 func (t *Talk) Do(ctx context.Context, line string) error {
@@ -69,7 +74,8 @@ func (t *Talk) Do(ctx context.Context, line string) error {
 		name, arg = name[:at], name[at:]
 	}
 	all := commands()
-	at := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	meant := cmp.Or(otherNames[strings.ToLower(name)], strings.ToLower(name))
+	at := slices.IndexFunc(all, func(c command) bool { return c.name == meant })
 	if at < 0 {
 		return fmt.Errorf("no command /%s; /help lists them, and a message may begin with //", screen.Clip(name, 40))
 	}
@@ -99,7 +105,10 @@ func (t *Talk) compactCommand(ctx context.Context, note string) error {
 
 func (t *Talk) undoCommand(ctx context.Context, _ string) error {
 	report, err := t.session.Undo(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, tiercompact.ErrNothingToUndo):
+		return errors.New("no compaction is there to undo")
+	case err != nil:
 		return err
 	}
 	freed := report.After - report.Before
@@ -163,6 +172,7 @@ func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 	if path == "" {
 		return errors.New("/add needs the path of a file")
 	}
+	path = fromHome(path)
 	text, err := readText(path)
 	if err != nil {
 		return err
@@ -174,6 +184,16 @@ func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 		t.emitNote("the conversation is over its budget; it will be compacted before the next answer, or now by /compact")
 	}
 	return err
+}
+
+// fromHome returns a path with the user's home folder in place of a leading ~/.
+func fromHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~/")
+	home, err := os.UserHomeDir()
+	if !ok || err != nil {
+		return path
+	}
+	return filepath.Join(home, rest)
 }
 
 // readText returns the text of a text file.
@@ -234,11 +254,11 @@ func (t *Talk) droppedCommand(ctx context.Context, _ string) error {
 		return err
 	}
 	if len(dropped) == 0 {
-		return errors.New("no round has removed messages")
+		return errors.New("no compaction has removed messages")
 	}
 	const most = 30
 	var b strings.Builder
-	fmt.Fprintf(&b, "the newest round removed %s; /recall ID NUMBER shows one:", screen.Plural(len(dropped), "message"))
+	fmt.Fprintf(&b, "the newest compaction removed %s; /recall ID NUMBER shows one:", screen.Plural(len(dropped), "message"))
 	for _, d := range dropped[:min(most, len(dropped))] {
 		mark := " "
 		if d.Decision {

@@ -44,7 +44,7 @@ func TestCommands(t *testing.T) {
 		{"/retry", "", "nothing to answer"},
 		{"/pin last", "", "no message yet"},
 		{"/why", "no check has been made", ""},
-		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
+		{"/undo", "", "no compaction is there to undo"},
 		{"/files", "no file is in", ""},
 		{"/system\n", "the system prompt is", ""},
 		{"/bogus\nnow", "", "no command /bogus;"},
@@ -66,11 +66,19 @@ func TestCommands(t *testing.T) {
 		{"/why", "below the threshold", ""},
 		{"/recall", "", "needs an id"},
 		{"/recall 12345678", "", "nothing was removed"},
-		{"/dropped", "", "no round has removed messages"},
+		{"/dropped", "", "no compaction has removed messages"},
 		{"/model", "smol, window 8,192 tokens (test)", ""},
 		{"/model other", "", "cannot list its models"},
 		{"/compact remember f", "nothing was compacted: no message can be made smaller", ""},
-		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
+		{"/undo", "", "no compaction is there to undo"},
+		{"/WHY", "newest check", ""},
+		{"/?", "/compact [NOTE]", ""},
+		{"/new test", "", "session test is this one"},
+		{"/sessions gone", "", "no session gone is there; /sessions lists them"},
+		{"/sessions ../x", "", "plain file name"},
+		{"/add ~/no such file", "", "no such file"},
+		{"is it in @missing.go or @" + dir + " or @nobody?", "there is no file missing.go, so none is added\n" + dir + " is a folder", ""},
+		{"/exit", "", ErrQuit.Error()},
 		{"/quit", "", ErrQuit.Error()},
 	} {
 		told, err := x.does(t, test.line)
@@ -150,7 +158,7 @@ func TestPlain(t *testing.T) {
 	if got, want := out.String(), "an [31manswer\n"; got != want {
 		t.Errorf("out is %q, want %q", got, want)
 	}
-	for _, want := range []string{"warning: the window is small\n", "server is not reachable\n", "no command /bogus", "smol, window"} {
+	for _, want := range []string{"warning: the window is small\n", "server is not reachable; /retry asks again\n", "no command /bogus", "smol, window"} {
 		if !strings.Contains(notes.String(), want) {
 			t.Errorf("no %q in the notes:\n%s", want, notes.String())
 		}

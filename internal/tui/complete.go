@@ -14,7 +14,12 @@ func completeLine(line, dir string) (longer string, candidates []string) {
 	name, arg, hasArg := strings.Cut(line, " ")
 	at := strings.LastIndexAny(line, " \n") + 1
 	word := line[at:]
+	quote := strings.LastIndex(line, `@"`)
 	switch {
+	case quote >= 0 && !strings.Contains(line[quote+2:], `"`):
+		return completeQuoted(line[:quote], line[quote+2:])
+	case strings.HasPrefix(word, "@") && slices.ContainsFunc(paths(word[1:]), func(p string) bool { return strings.HasPrefix(p, word[1:]) && strings.Contains(p, " ") }):
+		return completeQuoted(line[:at], word[1:])
 	case strings.HasPrefix(word, "@"):
 		return completeWord(line[:at+1], word[1:], paths(word[1:]))
 	case !strings.HasPrefix(line, "/"):
@@ -28,6 +33,20 @@ func completeLine(line, dir string) (longer string, candidates []string) {
 		return completeWord(name+" ", arg, names)
 	}
 	return line, nil
+}
+
+// completeQuoted completes a path after an @ that has blanks, or may get some.
+func completeQuoted(before, path string) (longer string, candidates []string) {
+	longer, candidates = completeWord("", path, paths(path))
+	found, whole := strings.CutSuffix(longer, " ")
+	whole = whole && len(candidates) == 0
+	switch {
+	case whole && strings.Contains(found, " "):
+		return before + `@"` + found + `" `, nil
+	case !whole && strings.Contains(longer, " "):
+		return before + `@"` + longer, candidates
+	}
+	return before + "@" + longer, candidates
 }
 
 func commandNames() []string {

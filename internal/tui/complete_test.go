@@ -11,6 +11,42 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
+func TestPathsWithBlanks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"my docs/a b.txt", "my docs/a c.txt", "my docs/plain", "my notes", "other"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"see @my":                      `see @"my `,
+		`see @"my d`:                   `see @"my docs/`,
+		`see @"my docs/a`:              `see @"my docs/a `,
+		`see @"my docs/a b`:            `see @"my docs/a b.txt" `,
+		`see @"my docs/p`:              `see @"my docs/plain" `,
+		`see @"o`:                      `see @other `,
+		`see @"my docs/a b.txt" and @`: `see @"my docs/a b.txt" and @`,
+		"see @o":                       "see @other ",
+		"/add my d":                    "/add my docs/",
+		"/add my docs/a b":             "/add my docs/a b.txt ",
+	} {
+		if got, _ := completeLine(line, ".compact"); got != want {
+			t.Errorf("%q becomes %q, want %q", line, got, want)
+		}
+	}
+	for text, want := range map[string][]string{
+		`@"my docs/a b.txt" and @other, (not mail@other)`: {"my docs/a b.txt", "other"},
+		"@a\n@b!":     {"a", "b"},
+		`@"open`:      nil,
+		"no @ and @.": nil,
+	} {
+		equal(t, attachedPaths(text), want)
+	}
+}
+
 func TestTabCompletes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"main.go", "map.go", "docs/plan.md", "docs/übersicht.md", ".env", ".compact/sessions/monday.jsonl", ".compact/sessions/morning.jsonl"} {

@@ -50,6 +50,12 @@ type Options struct {
 	Silence time.Duration // of a server in the middle of an answer; 0: unlimited
 	System  string        // the first message of a new session; "": a short one
 
+	Notice string // shown when the chat begins; "" for none
+
+	// OwnSummaries says that the model of the chat writes the summaries, too. A server
+	// keeps one prompt of a model: a summary displaces that of the conversation.
+	OwnSummaries bool
+
 	progress func(summarize.Progress) // of summaries; nil: that of the chat itself
 }
 

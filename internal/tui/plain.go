@@ -39,9 +39,13 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 		t.ask = func(q Question) { questions <- q }
 	}
 	defer func() { t.receive, t.ask = nil, nil }()
+	if t.o.Notice != "" {
+		l.printLine(t.o.Notice)
+	}
 	if t.model.Warning != "" {
 		l.printLine("warning: " + t.model.Warning)
 	}
+	l.printUnsent(unsentPath(t.o.Dir, t.Name()), prompt)
 	input := make(chan typed)
 	l.input = input
 	quit := make(chan struct{})
@@ -152,6 +156,22 @@ type lineChat struct {
 	input      <-chan typed
 	ended      *typed // the end of the input, if a question met it
 	interrupts <-chan os.Signal
+}
+
+// printUnsent shows what was not sent when the session was left. It stays on disk,
+// unless somebody has read it.
+func (l *lineChat) printUnsent(path string, read bool) {
+	inputs, err := readUnsent(path)
+	if err != nil {
+		l.printLine("warning: " + err.Error())
+	}
+	if len(inputs) == 0 {
+		return
+	}
+	l.printLine(unsentText(len(inputs)) + ":\n" + strings.Join(inputs, "\n"))
+	if read {
+		_ = os.Remove(path)
+	}
 }
 
 func (l *lineChat) printText(text string) {

@@ -301,13 +301,19 @@ func TestWhatIsTypedDuringARoundIsSentAfterIt(t *testing.T) {
 			d.keys("enter")
 			d.typed("c")
 			d.send(finished{errors.New("no space left")})
-		}, nil, "a\nb\nc"},
+		}, nil, "c"}, // the others wait for Enter
 		{"Enter twice", func(d *driven) { d.typed("more"); d.keys("enter", "enter"); d.send(finished{}) }, []string{"more"}, ""},
 		{"a message that is not ready", func(d *driven) { d.typed("mo"); d.send(finished{}) }, nil, "mo"},
 		{"a message that is changed after Enter", func(d *driven) { d.typed("mo"); d.keys("enter", "up"); d.typed("re"); d.send(finished{}) }, nil, "more"},
 		{"scrolled meanwhile", func(d *driven) { d.typed("more"); d.keys("enter", "pgup", "pgdown"); d.send(finished{}) }, []string{"more"}, ""},
 		{"the round is stopped", func(d *driven) { d.typed("more"); d.keys("enter", "ctrl+c"); d.send(finished{context.Canceled}) }, []string{"more"}, ""},
-		{"the round fails", func(d *driven) { d.typed("more"); d.keys("enter"); d.send(finished{errors.New("no space left")}) }, nil, "more"},
+		{"the round fails", func(d *driven) { d.typed("more"); d.keys("enter"); d.send(finished{errors.New("no space left")}) }, nil, ""},
+		{"the round fails, and Enter sends it", func(d *driven) {
+			d.typed("more")
+			d.keys("enter")
+			d.send(finished{errors.New("no space left")})
+			d.keys("enter")
+		}, []string{"more"}, ""},
 		{"a paste", func(d *driven) { d.send(tea.PasteMsg{Content: prose(100)}); d.keys("enter"); d.send(finished{}) }, []string{prose(100)}, ""},
 		{"blanks", func(d *driven) { d.typed("  "); d.keys("enter"); d.send(finished{}) }, nil, "  "},
 	}
@@ -356,4 +362,16 @@ func TestPreparationStopsForTheUser(t *testing.T) {
 	if err := x.Do(t.Context(), "and now?"); err != nil {
 		t.Error(err)
 	}
+}
+
+// A summary by the chat's own model would displace the conversation in the server.
+func TestTheChatsOwnModelPreparesNothing(t *testing.T) {
+	s := newSlow()
+	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Steady, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says("noted"))
+	x.o.OwnSummaries = true
+	x.prepareRound(t.Context())()
+	if x.preparing.Load() {
+		t.Error("a round is prepared")
+	}
+	close(s.write)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -22,6 +23,12 @@ func (t *Talk) sessionsCommand(ctx context.Context, name string) error {
 	}
 	if name == t.Name() {
 		return fmt.Errorf("session %s is this one", name)
+	}
+	if err := plainName(name); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(sessionPath(t.o.Dir, name)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no session %s is there; /sessions lists them", name)
 	}
 	return t.switchSession(ctx, "session "+name+" continues", func(o *Options) { o.Name, o.Resume = name, true })
 }
@@ -62,7 +69,14 @@ func savedAt(dir, name string) string {
 
 // newCommand begins another session, with the system prompt of the chat's beginning.
 func (t *Talk) newCommand(ctx context.Context, name string) error {
-	return t.switchSession(ctx, "a new session", func(o *Options) { o.Name, o.Resume = name, false })
+	if name == t.Name() {
+		return fmt.Errorf("session %s is this one; choose another name", name)
+	}
+	err := t.switchSession(ctx, "a new session", func(o *Options) { o.Name, o.Resume = name, false })
+	if errors.Is(err, archive.ErrExists) {
+		return fmt.Errorf("%w: session %s; /sessions %[2]s continues it, or choose another name", archive.ErrExists, name)
+	}
+	return err
 }
 
 // clearCommand begins another session, with the present system prompt.
@@ -89,7 +103,7 @@ func (t *Talk) switchSession(ctx context.Context, what string, change func(*Opti
 	closing := was.Close()
 	t.notes = append(t.notes, was.notes...)
 	all := t.Messages()
-	t.emitEvent(Event{Kind: Switched, Text: fmt.Sprintf("%s: %s with %s; session %s is kept, /sessions %[4]s continues it%s", what, t.Name(), t.model.Name, was.Name(), unanswered(all)), Transcript: all})
+	t.emitEvent(Event{Kind: Switched, Text: fmt.Sprintf("%s: %s with %s; session %s is kept, /sessions %[4]s continues it%s", what, t.Name(), t.model.Name, was.Name(), unanswered(all)), Transcript: all, Session: t.Name()})
 	for _, n := range t.Notes() {
 		t.emitEvent(Event{Kind: Warned, Text: n})
 	}
@@ -126,6 +140,7 @@ func (t *Talk) saveCommand(_ context.Context, path string) error {
 	if path == "" {
 		return errors.New("/save needs the name of a file, such as chat.md")
 	}
+	path = fromHome(path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already; name another file", path)

@@ -53,7 +53,7 @@ func TestAnotherSessionContinues(t *testing.T) {
 		t.Errorf("after /clear: %s, %q, %q", x.Name(), x.said(), x.systemPrompt())
 	}
 	for line, want := range map[string]string{
-		"/sessions nowhere": "nowhere", "/sessions ../x": "plain file name", "/new test": "continue it with", "/sessions " + x.Name(): "is this one",
+		"/sessions nowhere": "nowhere", "/sessions ../x": "plain file name", "/new test": "/sessions test continues it", "/sessions " + x.Name(): "is this one",
 	} {
 		name := x.Name()
 		if err := x.Do(t.Context(), line); err == nil || !strings.Contains(err.Error(), want) || x.Name() != name {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -12,9 +13,12 @@ import (
 // what was done about it, then the model, or the current action.
 func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	share := st.Usage.Share
-	parts := []string{
-		s.Bar(min(max(s.Width*3/10, 8), 30), st.Thresholds, share, share) + s.Paint(screen.PaintOf(st.Thresholds, share), fmt.Sprintf(" %3.0f %%", 100*share)),
+	percent := fmt.Sprintf(" %3.0f %%", 100*share)
+	gauge := s.Paint(screen.PaintOf(st.Thresholds, share), percent)
+	if room := s.Width - lipgloss.Width(percent); room > 0 {
+		gauge = s.Bar(min(max(s.Width*3/10, 8), 30, room), st.Thresholds, share, share) + gauge
 	}
+	parts := []string{gauge}
 	if st.Level != "" {
 		parts = append(parts, st.Level)
 	}
@@ -45,7 +49,7 @@ func joinFitting(s screen.Screen, parts []string) string {
 		sep := "  "
 		switch {
 		case i == 0 && lipgloss.Width(p) > s.Width:
-			return s.Clip(p, s.Width) // a first part that may be long has no colours
+			return ansi.Truncate(p, s.Width, s.Sign("…", "")) // it may have colours
 		case i == 0:
 			sep = ""
 		case lipgloss.Width(line)+len(sep)+lipgloss.Width(p) > s.Width:

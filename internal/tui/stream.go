@@ -52,7 +52,7 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 			}
 			if silent >= next {
 				next *= 2
-				t.emitEvent(Event{Kind: Waiting, Text: waitingText(r.Model, silent, began)})
+				t.emitEvent(Event{Kind: Waiting, Text: waitingText(r.Model, silent, began), Silent: silent})
 			}
 		case <-done:
 			timer.Stop()

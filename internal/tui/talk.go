@@ -90,6 +90,18 @@ const (
 // errSilent reports an empty answer, which is not added to the conversation.
 var errSilent = errors.New("the model said nothing; /retry asks it again")
 
+// silentAnswer returns the error of an empty answer. Ollama drops a tool call that it
+// cannot read, and counts its tokens.
+func silentAnswer(a model.Answer) error {
+	if a.Tokens > endTokens {
+		return fmt.Errorf("the server sent nothing of the %s that the model wrote, perhaps a tool call that it could not read; /retry asks again", screen.Plural(a.Tokens, "token"))
+	}
+	return errSilent
+}
+
+// endTokens is the maximum number of tokens of an answer that only ends.
+const endTokens = 4
+
 // Name returns the name of the session.
 func (t *Talk) Name() string { return t.session.ID() }
 
@@ -149,20 +161,14 @@ func (t *Talk) Answer(ctx context.Context) error {
 		}
 		a, err := t.askModel(ctx, !t.model.NoTools && n < maxTurns)
 		if err != nil {
-			return err
+			return withRetry(ctx, err)
 		}
 		m := t.answered(a.Message, n < maxTurns)
 		if !m.Says() && !m.HasCalls() {
-			return errSilent
+			return silentAnswer(a)
 		}
-		if err := t.addAnswer(ctx, m); err != nil {
+		if err := t.addAnswer(ctx, m, a.Done); err != nil {
 			return err
-		}
-		switch a.Done {
-		case model.CutOff:
-			t.emitNote("the answer was cut off: its limit, or the window, was reached")
-		case model.Looped:
-			t.emitNote("the answer was cut off: the model repeated itself, and the server ended it")
 		}
 		if !m.HasCalls() {
 			return nil
@@ -171,12 +177,21 @@ func (t *Talk) Answer(ctx context.Context) error {
 	return nil
 }
 
+// withRetry adds to the error of a request how the user asks again. The message is in
+// the conversation.
+func withRetry(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, model.ErrTooLong) || strings.Contains(err.Error(), "/retry") {
+		return err
+	}
+	return fmt.Errorf("%w; /retry asks again", err)
+}
+
 // addAnswer adds the model's message. If it has no calls, a round follows while the
 // user reads: if one is due, or if the user's next message would otherwise have to
 // wait for one. A stopped round changes nothing, and is not an error.
-func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
+func (t *Talk) addAnswer(ctx context.Context, m chat.Message, done model.Done) error {
 	rounds := t.rounds
-	err := t.addMessage(ctx, m)
+	err := t.addMessage(ctx, m, endNotes[done])
 	u := t.session.Usage()
 	tight := u.Tokens+t.nextMessage() > u.Budget
 	if err == nil && tight && !m.HasCalls() && t.rounds == rounds && t.o.Config.Trigger == tiercompact.AssistantOnly {
@@ -196,6 +211,9 @@ func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
 // model is needed for an answer.
 func (t *Talk) prepareRound(ctx context.Context) (stop func()) {
 	if _, builtIn := t.o.Config.Summary.Summarizer.(summarize.Extractive); builtIn || t.o.Config.Summary.Summarizer == nil {
+		return func() {}
+	}
+	if t.o.OwnSummaries { // the next message would end it, and the server would read the whole conversation again
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -262,10 +280,22 @@ func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 	return m
 }
 
-// addMessage adds m, and emits the result of the check after it.
-func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
+// endNotes explain the end of an answer that is not whole.
+var endNotes = map[model.Done]string{
+	model.CutOff: "the answer was cut off: its limit, or the window, was reached",
+	model.Looped: "the answer was cut off: the model repeated itself, and the server ended it",
+}
+
+// addMessage adds m, and emits the notes about it, and then the result of the check
+// after it.
+func (t *Talk) addMessage(ctx context.Context, m chat.Message, notes ...string) error {
 	t.said = append(t.said, m)
 	t.emitEvent(Event{Kind: Said, Message: m})
+	for _, n := range notes {
+		if n != "" {
+			t.emitNote("%s", n)
+		}
+	}
 	report, err := t.session.AddMessage(ctx, m)
 	t.noteReport(report)
 	return err
@@ -490,8 +520,10 @@ type Event struct {
 	Text       string
 	Message    chat.Message
 	Transcript chat.Transcript
+	Session    string // the name of the session that continues
 	Delta      model.Delta
 	Report     tiercompact.Report
 	Progress   summarize.Progress
+	Silent     time.Duration // of the server
 	Status     Status
 }

@@ -43,15 +43,16 @@ type style struct {
 }
 
 var (
-	yours    = style{first: "> ", ascii: "> ", paint: screen.Bold, most: 12}
-	theirs   = style{markdown: true}
-	thinking = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
-	noted    = style{first: "· ", ascii: "- ", paint: screen.Dim}
-	result   = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
-	asks     = style{first: "? ", ascii: "? ", paint: screen.Yellow}
-	warned   = style{first: "! ", ascii: "! ", paint: screen.Yellow}
-	failed   = style{first: "✗ ", ascii: "x ", paint: screen.Red}
-	rounds   = style{first: "↓ ", ascii: "v ", paint: screen.Violet}
+	yours       = style{first: "> ", ascii: "> ", paint: screen.Bold, most: 12}
+	theirs      = style{markdown: true}
+	unsentInput = style{first: "> ", ascii: "> "}
+	thinking    = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
+	noted       = style{first: "· ", ascii: "- ", paint: screen.Dim}
+	result      = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
+	asks        = style{first: "? ", ascii: "? ", paint: screen.Yellow}
+	warned      = style{first: "! ", ascii: "! ", paint: screen.Yellow}
+	failed      = style{first: "✗ ", ascii: "x ", paint: screen.Red}
+	rounds      = style{first: "↓ ", ascii: "v ", paint: screen.Violet}
 )
 
 // safeForTerminal returns text without control characters and changes of the

@@ -47,23 +47,31 @@ func windowShare(tokens int, u tiercompact.Usage) float64 {
 	return float64(tokens) / float64(u.Window)
 }
 
+// whyWidth is the maximum width of a line about an edit. The page wraps it to the
+// screen, whose width changes.
+const whyWidth = 200
+
 // whyCommand shows the actions of the newest round, edit by edit, and the result of
 // the newest check.
 func (t *Talk) whyCommand(context.Context, string) error {
 	s := t.o.Screen
 	s.Colour = false // a note is painted as a whole
+	s.Width = whyWidth
 	var lines []string
 	if t.round.Compacted() {
 		lines = append(lines, fmt.Sprintf("round %d, picked level %s:", t.round.Step, t.round.Picked))
 		lines = append(lines, roundLines(s, t.round)...)
 		for _, a := range t.round.Applied {
-			if a.Why != "" {
+			if a.Why != "" && len(a.Attempts) == 0 { // an attempt has its own line
 				lines = append(lines, fmt.Sprintf("%s by %s: %s", a.Level, a.Engine, a.Why))
 			}
 		}
 		for _, e := range t.round.Edits {
 			lines = append(lines, s.Planned(e))
 		}
+	}
+	if len(lines) == 0 && t.level != "" {
+		lines = append(lines, "the newest compaction ("+t.level+") was made before this chat began; /dropped lists what it removed")
 	}
 	if len(lines) == 0 && t.check.Reason == "" {
 		lines = append(lines, "no check has been made since the chat began")
