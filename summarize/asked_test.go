@@ -16,11 +16,11 @@ func TestVerifyNeedsOnlyTheWordsOfTheText(t *testing.T) {
 	word := rapid.OneOf(rapid.StringMatching("[a-c]{1,3}[A-C_]?[a-c0-2]{0,3}"), rapid.StringMatching("[a-c]{1,2}/[a-c]{1,2}\\.go"),
 		rapid.StringMatching("[0-9a-f]{7,14}"), rapid.SampledFrom([]string{"`", "“", "”", "\n", "\n- ", "语言", "é", "AB-12"}))
 	text := rapid.Custom(func(t *rapid.T) string {
-		out := ""
+		var out strings.Builder
 		for _, w := range rapid.SliceOfN(word, 0, 12).Draw(t, "words") {
-			out += w + rapid.SampledFrom([]string{" ", "", ", "}).Draw(t, "gap")
+			out.WriteString(w + rapid.SampledFrom([]string{" ", "", ", "}).Draw(t, "gap"))
 		}
-		return out
+		return out.String()
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		r := Request{Previous: text.Draw(t, "previous"), Messages: []chat.Message{chat.NewText(chat.User, text.Draw(t, "message"))}}

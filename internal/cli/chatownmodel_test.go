@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,9 +54,7 @@ func newRecordedServer(t *testing.T, names ...string) *recordedServer {
 	}
 	for _, name := range names {
 		other := map[string]any{}
-		for k, v := range tags.Models[0] {
-			other[k] = v
-		}
+		maps.Copy(other, tags.Models[0])
 		other["name"], other["model"] = name, name
 		tags.Models = append(tags.Models, other)
 	}

@@ -81,7 +81,7 @@ func checkLists(t *testing.T, messages []chat.Message, window int) (lists int) {
 			}
 			lists++
 			used += counter.Text(line)
-			for _, name := range strings.Fields(strings.ReplaceAll(list, ",", " ")) {
+			for name := range strings.FieldsSeq(strings.ReplaceAll(list, ",", " ")) {
 				switch name {
 				case "33mpageCursor", "nTestSum", "TestSum", "frame_store...is", "committer/author", "src/frame/store.go-194", "file_path":
 					t.Errorf("%q is listed: %s", name, line)
