@@ -23,7 +23,6 @@ func TestRealReplayAsksTheModels(t *testing.T) {
 		flags  []string
 	}{
 		{"hard", levels.HardName, embedder, []string{"--level", "hard", "--window", "12000"}},
-		{"emergency", levels.Emergency, chat, []string{"--level", "emergency", "--window", "12000"}},
 		{"by usage", levels.Emergency, chat, nil},
 	} {
 		level, engine := test.level, test.engine
