@@ -247,8 +247,8 @@ func TestRandomReach(t *testing.T) {
 	})
 }
 
-// minShown is the room, in tokens, that a conversation needs to show its first id: without
-// it, a later round shows the id. The same holds for a conversation without spoken messages.
+// minShown is the room, in tokens, that a conversation needs to show one more id: without
+// it, a later round shows the id. An id in a digest leaves no room for another. The same holds for a conversation without spoken messages.
 const minShown = 60
 
 var recallShown = regexp.MustCompile(`recall ([0-9a-f]{8})\b`)
@@ -283,12 +283,12 @@ func checkReached(t *rapid.T, store archive.Store, added, now chat.Transcript, u
 		}
 		ids = slices.Concat(ids, e.Below)
 	}
-	if shown == 0 && (usage.Budget-usage.Tokens < minShown || !slices.ContainsFunc(now, edit.Speaks)) {
+	if usage.Budget-usage.Tokens < minShown || shown == 0 && !slices.ContainsFunc(now, edit.Speaks) {
 		return false
 	}
 	for i, m := range added {
 		if !have[fmt.Sprint(m.ID, m.Role, m.Parts)] {
-			t.Fatalf("%s: message %d (%s) cannot be reached\n%s", at, i, m.ID, showTexts(now))
+			t.Fatalf("%s: message %d (%s) cannot be reached, budget %d, tokens %d\n%s", at, i, m.ID, usage.Budget, usage.Tokens, showTexts(now))
 		}
 	}
 	return true
