@@ -46,6 +46,19 @@ func paddedBody(i, n int) string {
 	return fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"%d %s"}]}`, i, strings.Repeat("word ", n/5))
 }
 
+// answerAfter answers once next is closed, and counts the requests upstream: those at
+// present, and the most at once.
+func answerAfter(next <-chan struct{}, now, most *atomic.Int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		<-next
+		now.Add(-1)
+		_, _ = io.WriteString(w, ollamaAnswer)
+	}
+}
+
 // However many requests come at once, those in memory are limited, and the others wait:
 // none is refused.
 func TestRequestsWaitForRoom(t *testing.T) {
@@ -54,14 +67,7 @@ func TestRequestsWaitForRoom(t *testing.T) {
 	s := newSetup(t, 100_000, func(c *proxy.Config) { c.MaxBodies = int64(fit*size + size/2) })
 	var now, most atomic.Int64
 	next := make(chan struct{})
-	s.answer = func(w http.ResponseWriter, _ *http.Request) {
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
-		}
-		<-next
-		now.Add(-1)
-		_, _ = io.WriteString(w, ollamaAnswer)
-	}
+	s.answer = answerAfter(next, &now, &most)
 	var all sync.WaitGroup
 	for i := range requests {
 		all.Go(func() {
@@ -88,14 +94,7 @@ func TestLargerRequestsWaitForRoom(t *testing.T) {
 	s := newSetup(t, 1_000_000, func(c *proxy.Config) { c.MaxBodies = room })
 	var now, most atomic.Int64
 	next := make(chan struct{})
-	s.answer = func(w http.ResponseWriter, _ *http.Request) {
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
-		}
-		<-next
-		now.Add(-1)
-		_, _ = io.WriteString(w, ollamaAnswer)
-	}
+	s.answer = answerAfter(next, &now, &most)
 	var all sync.WaitGroup
 	for i := range requests {
 		all.Go(func() {

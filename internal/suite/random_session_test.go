@@ -248,7 +248,8 @@ func TestRandomReach(t *testing.T) {
 }
 
 // minShown is the room, in tokens, that a conversation needs to show one more id: without
-// it, a later round shows the id. An id in a digest leaves no room for another. The same holds for a conversation without spoken messages.
+// it, a later round shows the id. An id in a digest leaves no room for another. The same
+// holds for a conversation without spoken messages.
 const minShown = 60
 
 var recallShown = regexp.MustCompile(`recall ([0-9a-f]{8})\b`)
