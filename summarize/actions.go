@@ -111,10 +111,10 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	if !answered {
 		n.end = "no result"
 	}
-	if filtersOutput(a.object) {
+	if filtersOutput(a.line()) {
 		n.weight = 0.3
 	}
-	if onlyExplores(a.object) {
+	if onlyExplores(a.line()) {
 		n.weight = 0
 		w.step.addInput(clipLine(a.object, 60))
 		return
@@ -220,7 +220,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	if a.kind == runs {
 		w.settleFailures(a, o, output)
 	}
-	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.object) {
+	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.line()) {
 		if old := w.at[itemKey{failure, a.tool + " " + a.object}]; a.kind == uses && old != nil {
 			old.weight = -1
 		}
@@ -260,7 +260,7 @@ func (w *messageScanner) recordToolFailure(a action, o outcome) {
 
 // settleFailures marks failures as settled by a run of a command.
 func (w *messageScanner) settleFailures(a action, o outcome, output string) {
-	if filtersOutput(a.object) {
+	if filtersOutput(a.line()) {
 		return // what is left of the output does not say that all went well
 	}
 	for _, n := range w.failures {

@@ -44,9 +44,13 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	if known && a.kind == runs {
 		text = printedText(text)
 	}
-	o := outcome{failed: p.Error || code != 0 || !known && failedAtOnce(text)}
-	if a.kind == runs && (o.failed || !onlyExplores(a.object) && !printsContent(a.object)) {
-		o.readLog(text, o.failed || known && !masksExitCode(a.object))
+	failed := p.Error || code != 0
+	if a.kind == runs && code <= 1 && exitsWithFilter(a.line()) {
+		failed, code = false, 0 // it says whether a line was found
+	}
+	o := outcome{failed: failed || !known && failedAtOnce(text)}
+	if a.kind == runs && (o.failed || !onlyExplores(a.line()) && !printsContent(a.object)) {
+		o.readLog(text, o.failed || known && !masksExitCode(a.line()))
 	}
 	if body := withoutFrame(text); body != "" {
 		text = body
@@ -57,7 +61,7 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		o.line = firstComplaint(text)
 	case o.failed || strings.HasPrefix(a.object, "git "):
 		o.line = firstTelling(text)
-	case a.kind == runs && !filtersOutput(a.object):
+	case a.kind == runs && !filtersOutput(a.line()):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
 	case a.kind == uses:
 		o.line = clipLine(text, 120)
@@ -78,12 +82,6 @@ func printedText(text string) string {
 		return text
 	}
 	return strings.TrimSpace(result.Output + result.Stdout + "\n" + result.Stderr)
-}
-
-// masksExitCode reports whether the exit code of a command may come from another
-// one.
-func masksExitCode(command string) bool {
-	return strings.Contains(command, "|") || strings.Contains(command, ";") || strings.Contains(command, "\n")
 }
 
 var (
@@ -131,12 +129,6 @@ func saidInstead(text string) string {
 		return ": " + clipLine(said, 120)
 	}
 	return ""
-}
-
-// filtersOutput reports whether a command shows only matching lines of its output:
-// its last line says nothing about its outcome.
-func filtersOutput(command string) bool {
-	return strings.Contains(command, "| grep ") || strings.Contains(command, "| rg ") || strings.Contains(command, "| awk ")
 }
 
 // wasMisused reports whether a call failed only because it was called wrongly: not
@@ -196,22 +188,41 @@ const maxTests = 100
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
 
-// onlyExplores reports whether a command only reads: its output may contain any
-// word, and says nothing about its outcome.
-func onlyExplores(command string) bool {
-	if onlyFetches(command) {
-		return true
+// onlyExplores reports whether a line only reads: its output may contain any word, and
+// says nothing about its outcome.
+func onlyExplores(line string) bool {
+	commands := splitShell(line)
+	for _, c := range commands {
+		if s := plainCommand(c.text); s != "" && !onlyPrepares(s) && !exploresFiles(s) {
+			return false
+		}
 	}
-	first, _, _ := strings.Cut(command, " ")
-	switch first {
-	case "ls", "cat", "head", "printf", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date", "ps", "pgrep", "lsof", "du", "df", "for", "while", "test":
+	return true
+}
+
+// explorers are programs that only read.
+var explorers = strings.Fields(`ls cat head tail grep egrep fgrep rg ag find fd sed awk wc which type tree file stat jq yq diff cmp comm less
+	more sort uniq cut tr nl column env date ps pgrep lsof du df for test [ [[ tee xxd od hexdump strings md5sum sha256sum basename dirname
+	realpath readlink id whoami hostname uname nproc free history man tac fold pwd case`)
+
+// exploresFiles reports whether a command without wrappers only reads.
+func exploresFiles(command string) bool {
+	words := strings.Fields(command)
+	switch first := words[0]; {
+	case onlyFetches(command) || slices.Contains(explorers, first):
 		return true
-	case "git":
-		second, _, _ := strings.Cut(strings.TrimPrefix(command, "git "), " ")
-		return second != "commit" && second != "push" && second != "merge" && second != "rebase" && second != "checkout" && second != "switch" && second != "tag" && second != "cherry-pick" && second != "reset" && second != "revert" && second != "rm" && second != "mv" && second != "restore" && second != "stash"
+	case first == "xargs":
+		rest := slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
+		return len(rest) > 0 && slices.Contains(explorers, rest[0])
+	case first == "git":
+		words = slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") })
+		return len(words) == 0 || !slices.Contains(gitChanges, words[0])
 	}
 	return false
 }
+
+// gitChanges are the commands of git that change something.
+var gitChanges = []string{"commit", "push", "pull", "merge", "rebase", "checkout", "switch", "tag", "cherry-pick", "reset", "revert", "rm", "mv", "restore", "stash", "am", "apply", "clone"}
 
 // printsContent reports whether a command prints what somebody else wrote, or the
 // output of a script in its arguments: the words of its output say nothing about how

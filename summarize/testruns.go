@@ -77,21 +77,6 @@ func plainCommand(s string) string {
 	return strings.Join(kept, " ")
 }
 
-// subcommands returns the commands of a line that all succeed if it does, without
-// filters of their output.
-func subcommands(line string) []string {
-	line, _, _ = strings.Cut(line, "<<") // the body of a here document
-	var all []string
-	for s := range strings.SplitSeq(strings.NewReplacer("; ", " && ", "\n", " && ").Replace(line), "&&") {
-		s, _, _ = strings.Cut(s, " || ")
-		s, _, _ = strings.Cut(s, " | ")
-		if s = plainCommand(s); s != "" && !strings.HasPrefix(s, "cd ") && !strings.HasPrefix(s, "echo ") && !strings.HasPrefix(s, "export ") && !strings.HasPrefix(s, "set ") {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // commandKey returns what a command does, without its flags: `git push --force` does
 // what `git push` does.
 func commandKey(command string) string {
