@@ -129,6 +129,9 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	}
 	w.step.weight += 0.5
 	w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+	if subs := subcommands(a.line()); answered && slices.ContainsFunc(subs, func(s string) bool { return testRunOf(s).family != "" }) {
+		w.turn.check = clipLine(endedText(clipLine(a.object, 60), o), 120)
+	}
 }
 
 // recordChange records a file that was written or edited.
@@ -161,6 +164,8 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 	}
 	w.step.weight++
 	w.step.addOutput("edited " + shortPath(a.object))
+	w.turn.addChange(a.object, w.index)
+	w.settlePassing(a.object, declared(a.names))
 }
 
 // removedMark follows the path of a file that was removed.
@@ -171,6 +176,8 @@ func (w *messageScanner) recordRemoval(path string) {
 	if w.step != nil {
 		w.step.addOutput("removed " + shortPath(path))
 	}
+	w.turn.addChange(path, w.index)
+	w.dropGoneDecisions(path)
 	known := false
 	for _, n := range w.list {
 		if n.text != path && !strings.HasSuffix(n.text, "/"+strings.TrimPrefix(path, "./")) {

@@ -41,6 +41,9 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 	if text, _ = Verify(text, r); text != "" {
 		return text, nil
 	}
+	if r.Facts != "" && (strategy == TaskState || strategy == CodeDelta) {
+		return opening, nil // of the facts
+	}
 	return nothingFound, nil
 }
 
@@ -68,7 +71,7 @@ func carried(r Request, s Strategy) string {
 	return strings.TrimPrefix(previous, opening+"\n")
 }
 
-const nothingFound = "No request, decision or action stands in these messages."
+const nothingFound = "These messages contain no request, decision or action."
 
 // An extract is the source of one summary.
 type extraction struct {

@@ -177,21 +177,26 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 		x.failed = k == command && strings.HasPrefix(end, "failed")
 	case rule:
 		key, end, _ = strings.Cut(item, laterMark)
-		x.text, x.end = key, end
+		x.text, x.end, x.passing = key, end, isForNow(paddedLower(key))
 	case failure:
 		var ending string
 		key, ending, _ = strings.Cut(item, arrow)
-		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending)}, ""), commandItemKey(key)
+		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending), line: ending}, ""), commandItemKey(key)
 		key = callKey(key)
 	case decision:
-		x.weight = firmWeight
+		x.weight, x.passing = firmWeight, isFinding(paddedLower(item))
 	}
 	x.key = itemKeyText(k, key)
 	if k == failure {
 		x.key = key
 	}
-	if n := w.putItem(x); k == failure {
+	switch n := w.putItem(x); k {
+	case failure:
 		w.addFailure(n)
+	case decision:
+		w.followDecision(n)
+	case rule:
+		w.mergeRule(n)
 	}
 }
 
@@ -235,7 +240,7 @@ func (n *itemList) listFacts() []*fact {
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			if k.kind == request && x.end != "" {
-				f.short = "- " + x.text
+				f.short = "- " + x.requestText()
 			}
 			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
 			facts = append(facts, f)
@@ -294,15 +299,29 @@ func (x *summaryItem) factLine() string {
 			return x.text + arrow + x.end
 		}
 	case request:
-		if x.end != "" {
-			return x.text + arrow + x.end
-		}
+		return joinOutcome(x.requestText(), x.end)
 	case rule:
 		if x.end != "" {
 			return x.text + laterMark + x.end
 		}
 	}
 	return x.text
+}
+
+// requestText returns a request in full, or its beginning if its turn is over.
+func (x *summaryItem) requestText() string {
+	if x.brief && len(x.text) > doneLen {
+		return clipLine(x.text, doneLen)
+	}
+	return x.text
+}
+
+// joinOutcome returns an action with its outcome, if there is one.
+func joinOutcome(what, end string) string {
+	if end == "" {
+		return what
+	}
+	return what + arrow + end
 }
 
 // declared returns the names among what represents the changes of a file: the rest is

@@ -40,6 +40,8 @@ type summaryItem struct {
 	names    []string     // changed, read: the declarations
 	failed   bool         // command: it failed
 	ran      string       // failure: the item of its command
+	passing  bool         // decision, rule: until it is acted on, until its turn ends
+	brief    bool         // request: its turn is over
 	corrects bool         // request: it takes back or changes what was said before
 	open     *openFailure // failure of a command: what is not settled
 }
@@ -90,6 +92,7 @@ const (
 	taskLen     = 600 // the first request: it states the task
 	sentenceLen = 260
 	answerLen   = 200
+	doneLen     = 120 // a request whose turn is over
 )
 
 // collectItems collects the items of messages in one pass, after those of a former

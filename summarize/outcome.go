@@ -110,7 +110,7 @@ func isFrameLine(line string) bool {
 	if _, known := logline.ExitCode(line); known {
 		return true
 	}
-	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
+	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: ", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs:", "(Open file:", "(Current directory:", "bash-$", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
 		if strings.HasPrefix(line, head) {
 			return line != "Output:" || len(line) == len("Output:")
 		}
@@ -134,7 +134,8 @@ func saidInstead(text string) string {
 // wasMisused reports whether a call failed only because it was called wrongly: not
 // a fault of the work.
 func (o outcome) wasMisused() bool {
-	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
+	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user",
+		"missing required", "required option", "required argument", "unexpected argument", "invalid option", "invalid argument", "unknown command", "Unknown command", "Unknown option", "no such option", "Cannot find module", "Is a directory", "Not a directory")
 }
 
 // failedAtOnce reports whether an output begins with a failure of the call.
@@ -170,6 +171,8 @@ func (o *outcome) readLog(text string, decided bool) {
 				o.tests = append(o.tests, clipLine(name, 120))
 			}
 			o.line = cmp.Or(o.line, why)
+		case (said || kind == logline.Error) && isNoise(line):
+			continue
 		case o.line == "" && said && !isFailMark(line) && line != "" && !isFrameLine(line):
 			o.line = line
 		case o.line == "" && kind == logline.Error && !isFrameLine(line):
@@ -215,10 +218,22 @@ func exploresFiles(command string) bool {
 		rest := slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
 		return len(rest) > 0 && slices.Contains(explorers, rest[0])
 	case first == "git":
-		words = slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") })
-		return len(words) == 0 || !slices.Contains(gitChanges, words[0])
+		return !slices.Contains(gitChanges, gitCommand(words))
 	}
 	return false
+}
+
+// gitCommand returns the command among the words of a line of git.
+func gitCommand(words []string) string {
+	for i := 1; i < len(words); i++ {
+		switch {
+		case words[i] == "-C" || words[i] == "-c":
+			i++
+		case !strings.HasPrefix(words[i], "-"):
+			return words[i]
+		}
+	}
+	return ""
 }
 
 // gitChanges are the commands of git that change something.
@@ -253,11 +268,11 @@ func onlyFetches(command string) bool {
 func firstTelling(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "Exit code ") {
+		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) {
 			return line
 		}
 	}
-	return clipLine(text, 40)
+	return ""
 }
 
 // firstComplaint returns the first line of a failed command's output that names an
@@ -266,6 +281,7 @@ func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		switch kind := reader.Of(line); {
+		case kind >= logline.Error && isNoise(line):
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
 		case kind == logline.Trouble && trouble == "":
@@ -305,7 +321,7 @@ const maxBack = 12
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
-	if isFrameLine(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+	if isFrameLine(line) || isNoise(line) || isCode(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
 		return false
 	}
 	letters := 0

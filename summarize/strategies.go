@@ -21,35 +21,19 @@ func (e extraction) taskState() []section {
 	open = append(open, listLines(e.rankedItems(failure, e.notInFacts), (*summaryItem).factLine)...)
 	goals := e.goalLines()
 	decided := func(n *summaryItem) bool {
-		return e.notInFacts(n) && n.saysWhy() && !slices.ContainsFunc(goals, func(l sectionLine) bool { return strings.Contains(l.text, n.text) })
+		return e.notInFacts(n) && n.saysWhy() && !n.reportsDone() && !slices.ContainsFunc(goals, func(l sectionLine) bool { return strings.Contains(l.text, n.text) })
 	}
+	reported := func(n *summaryItem) bool { return e.notInFacts(n) && n.saysWhy() && n.reportsDone() }
+	state := append(e.stateLines(), listLines(e.rankedItems(decision, reported), (*summaryItem).factLine)...)
 	return []section{
 		{title: "Goals", share: 0.28, lines: goals},
-		{title: "State", share: 0.16, lines: e.stateLines()},
+		{title: "State", share: 0.26, lines: state},
 		{title: "Constraints", share: 0.12, lines: listLines(e.rankedItems(rule, e.notInFacts), (*summaryItem).factLine)},
-		{title: "Decisions", share: 0.22, lines: listLines(e.rankedItems(decision, decided), (*summaryItem).factLine)},
+		{title: "Decisions", share: 0.16, lines: listLines(e.rankedItems(decision, decided), (*summaryItem).factLine)},
 		{title: "Outstanding", share: 0.12, lines: open},
 		{title: "Entities", share: 0.12, lines: entities},
 		{title: "Actions", share: 0.1, lines: listLines(e.rankedItems(command, e.tellsResult), (*summaryItem).factLine)},
 	}
-}
-
-// saysWhy reports whether a sentence is a choice, or gives a reason or names
-// something: a finding that a reader can use.
-func (x *summaryItem) saysWhy() bool {
-	low := paddedLower(x.text)
-	if x.weight < firmWeight && (strings.HasPrefix(low, " now ") || strings.HasPrefix(low, " before ")) || x.weight < firmWeight && containsAny(low, " likely ", " probably ", " maybe ", " might ", " perhaps ", " seems ", " seem ") {
-		return false // a guess
-	}
-	if x.weight >= firmWeight || givesReason(low) {
-		return true
-	}
-	for w := range wordTokens(x.text) {
-		if checkable(w) {
-			return true
-		}
-	}
-	return false
 }
 
 // filesRead returns the files read with their declarations.

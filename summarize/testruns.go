@@ -210,14 +210,15 @@ func familyOfOutput(text string) string {
 
 // openFailure is what is still wrong after a command failed.
 type openFailure struct {
-	runs  []testRun
-	keys  []string // of its commands that have not succeeded since
-	tests []string // of the tests that failed, those that have not passed since
-	named bool     // the output named the tests
+	runs    []testRun
+	keys    []string // of its commands that have not succeeded since
+	tests   []string // of the tests that failed, those that have not passed since
+	named   bool     // the output named the tests
+	misused bool     // the command was called wrongly
 }
 
 func failureOf(command string, o outcome, output string) *openFailure {
-	f := &openFailure{tests: slices.Clone(o.tests), named: len(o.tests) > 0}
+	f := &openFailure{tests: slices.Clone(o.tests), named: len(o.tests) > 0, misused: o.wasMisused()}
 	for _, s := range subcommands(command) {
 		run := testRunOf(s)
 		if run.family == "suite" {
@@ -241,8 +242,7 @@ func (f *openFailure) settle(command string, o outcome, output string) bool {
 	}
 	for _, s := range subcommands(command) {
 		if passed && !f.named {
-			key := commandKey(s)
-			f.keys = slices.DeleteFunc(f.keys, func(k string) bool { return k == key })
+			f.keys = slices.DeleteFunc(f.keys, func(k string) bool { return f.settlesCommand(s, k) })
 		}
 		run := testRunOf(s)
 		if run.family == "suite" {
@@ -259,4 +259,46 @@ func (f *openFailure) settle(command string, o outcome, output string) bool {
 		return len(f.tests) == 0
 	}
 	return len(f.keys) == 0
+}
+
+// settlesCommand reports whether a command that succeeded settles the failed one with
+// the given key: it is the same one; or the same step of git, which is done now or given
+// up; or it is the same program, called rightly after it was called wrongly.
+func (f *openFailure) settlesCommand(command, failed string) bool {
+	key := commandKey(command)
+	if key == failed {
+		return true
+	}
+	words, old := strings.Fields(command), strings.Fields(failed)
+	if len(words) > 0 && len(old) > 0 && words[0] == "git" && old[0] == "git" {
+		return settlesGit(gitCommand(words), gitCommand(old), command)
+	}
+	head := commandHead(key)
+	return f.misused && head != "" && head == commandHead(failed)
+}
+
+// settlesGit reports whether a command of git, in a line that succeeded, settles a failed
+// one: a conflict ends with a commit or a push.
+func settlesGit(command, failed, line string) bool {
+	switch failed {
+	case "merge", "rebase", "cherry-pick", "revert", "pull", "am", "stash":
+		return command == "commit" || command == "push" || command == failed && (failed != "merge" && failed != "cherry-pick" || containsAny(line, "--continue", "--abort", "--skip", "--quit")) || command == "reset" && strings.Contains(line, "--hard")
+	case "commit", "push", "add":
+		return command == failed
+	}
+	return false
+}
+
+// commandHead returns the words of a command that say what it does, without the values
+// that follow: at most three.
+func commandHead(key string) string {
+	words := strings.Fields(key)
+	if len(words) > 1 && slices.Contains([]string{"node", "python", "python3", "bash", "sh", "ruby", "bun", "deno", "tsx", "npx"}, words[0]) {
+		words = words[1:]
+	}
+	n := 1
+	for n < min(3, len(words)) && !strings.ContainsAny(words[n], "{}\"'$=:,;<>") {
+		n++
+	}
+	return strings.Join(words[:min(n, len(words))], " ")
 }

@@ -148,7 +148,7 @@ func describe(fields map[string]any) string {
 // commandLine returns a shell command as one line, without the change of
 // directory before it and without the bodies of here documents.
 func commandLine(command string) string {
-	command = strings.TrimSpace(strings.ReplaceAll(command, " 2>&1", ""))
+	command = strings.TrimSpace(strings.ReplaceAll(withoutComments(command), " 2>&1", ""))
 	for strings.HasPrefix(command, "cd ") {
 		_, rest, ok := strings.Cut(command, "&&")
 		if !ok {
@@ -168,6 +168,18 @@ func commandLine(command string) string {
 		return clipLine(before, 100) + " " + clipLine(first, 100)
 	}
 	return clipLine(before, 160)
+}
+
+// withoutComments returns a shell command without the comments before it.
+func withoutComments(command string) string {
+	for {
+		command = strings.TrimSpace(command)
+		line, rest, more := strings.Cut(command, "\n")
+		if !more || !strings.HasPrefix(line, "#") {
+			return command
+		}
+		command = rest
+	}
 }
 
 // patchActions returns a change for each file in a patch.
@@ -254,7 +266,7 @@ func addDeclaration(names []string, line string) []string {
 			_, rest, _ = strings.Cut(rest, ")")
 		}
 		for w := range wordTokens(rest) {
-			if len(names) < maxNames && !slices.Contains(names, w.text) {
+			if strings.Trim(w.text, "_") != "" && len(names) < maxNames && !slices.Contains(names, w.text) {
 				names = append(names, w.text)
 			}
 			break
