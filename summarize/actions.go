@@ -114,6 +114,9 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	if filtersOutput(a.line()) {
 		n.weight = 0.3
 	}
+	if onlyRemoves(a.line()) && !o.failed {
+		n.weight = 0 // the files are listed
+	}
 	if onlyExplores(a.line()) {
 		n.weight = 0
 		w.step.addInput(clipLine(a.object, 60))
@@ -128,7 +131,9 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 		}
 	}
 	w.step.weight += 0.5
-	w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+	if n.weight > 0 && !o.wasMisused() {
+		w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+	}
 	if subs := subcommands(a.line()); answered && slices.ContainsFunc(subs, func(s string) bool { return testRunOf(s).family != "" }) {
 		w.turn.check = clipLine(endedText(clipLine(a.object, 60), o), 120)
 	}
@@ -178,6 +183,7 @@ func (w *messageScanner) recordRemoval(path string) {
 	}
 	w.turn.addChange(path, w.index)
 	w.dropGoneDecisions(path)
+	w.dropGoneFailures(path)
 	known := false
 	for _, n := range w.list {
 		if n.text != path && !strings.HasSuffix(n.text, "/"+strings.TrimPrefix(path, "./")) {
@@ -194,6 +200,27 @@ func (w *messageScanner) recordRemoval(path string) {
 		n := w.addItem(changed, path)
 		n.names = []string{removedMark}
 	}
+}
+
+// dropGoneFailures drops the failures of a program that was removed.
+func (w *messageScanner) dropGoneFailures(path string) {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	if len(base) <= 3 || strings.ContainsAny(base, "*?$") {
+		return
+	}
+	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool {
+		call, _, _ := strings.Cut(n.text, arrow)
+		if strings.Contains(call, base) {
+			n.weight = -1
+		}
+		return n.weight < 0
+	})
+}
+
+// onlyRemoves reports whether a line only removes files.
+func onlyRemoves(line string) bool {
+	all := subcommands(line)
+	return len(all) > 0 && len(removedPaths(line)) > 0 && !slices.ContainsFunc(all, func(s string) bool { return !strings.HasPrefix(s, "rm ") && !strings.HasPrefix(s, "git rm ") })
 }
 
 // removedPaths returns the files that a command removes. Of folders it is not known

@@ -29,7 +29,7 @@ func (w *messageScanner) scanDecisions(body string) {
 // question decides nothing.
 func (w *messageScanner) scanDecision(s, low string) float64 {
 	weight := decisionWeight(low)
-	if weight < 1 || strings.HasSuffix(s, "?") || weight < firmWeight && refersBack(low) {
+	if weight < 1 || strings.HasSuffix(s, "?") || isCode(s) || callLine.MatchString(s) || weight < firmWeight && refersBack(low) {
 		return weight
 	}
 	w.reverseDecisions(low, false)
@@ -70,7 +70,7 @@ func isPassing(s string) bool {
 	}
 	return strings.HasPrefix(s, " now ") || containsAny(s, " yet ", " currently ", " right now ", " at the moment ", " still ", " is missing ", " are missing ", " doesn't ", " does not ", " don't ", " isn't ", " is not ", " aren't ", " are not ", " hasn't ", " has not ", " haven't ", " can't ", " cannot ", " never ",
 		" bug is ", " issue is ", " problem is ", " cause is ", " reason is ", " fix is ", " plan is ", " approach is ", " simplest fix ", " simplest approach ", " found ", " that need ", " there is ", " there are ",
-		" needs to ", " need to ", " has to ", " have to ", " must be ", " i'll ", " i will ", " let's ", " we'll ", " we will ", " i'm going to ", " should ", " could ", " would ", " already ", " to be fixed ", " the change needed ")
+		" needs to ", " need to ", " has to ", " have to ", " must be ", " i'll ", " i will ", " let's ", " we'll ", " we will ", " i'm ", " i am ", " we're ", " should ", " could ", " would ", " already ", " to be fixed ", " the change needed ")
 }
 
 // isFinding reports whether a padded decision of an unknown source is the assistant's
@@ -146,8 +146,13 @@ func (w *messageScanner) endPassing(answer string) {
 		}
 	}
 	w.dropDecisions(func(n *summaryItem) bool {
-		return n.passing && (n.weight < firmWeight || len(w.failures) == 0) && n.last < w.turn.changed && (n.last >= w.turn.begin || sharesName(n.text, said))
+		return n.passing && (n.weight < firmWeight || !w.failsNow()) && n.last < w.turn.changed && (n.last >= w.turn.begin || sharesName(n.text, said))
 	})
+}
+
+// failsNow reports whether something failed in the present turn and still does.
+func (w *messageScanner) failsNow() bool {
+	return slices.ContainsFunc(w.failures, func(n *summaryItem) bool { return n.weight >= 0 && n.last >= w.turn.begin })
 }
 
 func sharesName(text string, names map[string]bool) bool {
@@ -241,6 +246,12 @@ func (x *summaryItem) saysWhy() bool {
 	return false
 }
 
+// isUseful reports whether a decision is a choice or has a reason, or is a finding of the
+// present turn.
+func (e extraction) isUseful(x *summaryItem) bool {
+	return x.weight >= firmWeight || givesReason(paddedLower(x.text)) || x.passing && x.last >= e.begin
+}
+
 // reportsDone reports whether a sentence says what was done, which is no decision.
 func (x *summaryItem) reportsDone() bool {
 	low := paddedLower(x.text)
@@ -252,5 +263,5 @@ func (x *summaryItem) reportsDone() bool {
 			return true
 		}
 	}
-	return containsAny(low, " added ", " implemented ", " updated ", " now uses ", " was fixed ")
+	return containsAny(low, " now uses ", " was fixed ", " was added ", " were added ", " has been ", " have been ", " is implemented ", " are implemented ")
 }

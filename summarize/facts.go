@@ -228,13 +228,10 @@ const laterMark = " — changed later: "
 // listFacts returns all facts with their scores.
 func (n *itemList) listFacts() []*fact {
 	var facts []*fact
-	errors := make(map[string]bool)
-	for _, x := range n.itemsOfKind(failure) {
-		errors[x.text] = x.weight >= 0
-	}
+	errors := n.listedErrors()
 	for _, k := range factKinds() {
 		for i, x := range n.itemsOfKind(k.kind) {
-			said := k.kind == command && errors[x.factLine()]
+			said := k.kind == command && errors[x]
 			if x.weight < 0 || x.weight == 0 && k.kind == command || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
@@ -247,6 +244,19 @@ func (n *itemList) listFacts() []*fact {
 		}
 	}
 	return facts
+}
+
+// listedErrors returns the commands whose last run is listed among the errors.
+func (n *itemList) listedErrors() map[*summaryItem]bool {
+	listed := make(map[*summaryItem]bool)
+	for _, x := range n.list {
+		if x.kind == failure && x.weight >= 0 {
+			if ran := n.at[itemKey{command, x.ran}]; ran != nil && ran.failed {
+				listed[ran] = true
+			}
+		}
+	}
+	return listed
 }
 
 // isFirmDecision reports whether a decision is firm and neither a rule nor a todo.
@@ -310,7 +320,7 @@ func (x *summaryItem) factLine() string {
 
 // requestText returns a request in full, or its beginning if its turn is over.
 func (x *summaryItem) requestText() string {
-	if x.brief && len(x.text) > doneLen {
+	if x.brief && len(x.text) > doneLen+len("…") {
 		return clipLine(x.text, doneLen)
 	}
 	return x.text

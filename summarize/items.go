@@ -52,6 +52,7 @@ type itemList struct {
 	at       map[itemKey]*summaryItem
 	steps    []*step
 	span     int            // messages
+	begin    int            // index of the last request
 	answered bool           // the last request
 	asked    *summaryItem   // the last request
 	failures []*summaryItem // that no later run has settled

@@ -189,7 +189,9 @@ func (o *outcome) readLog(text string, decided bool) {
 const maxTests = 100
 
 // isFailMark reports whether line says that something failed, but not what.
-func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
+func isFailMark(line string) bool {
+	return strings.Trim(line, "FAIL- ") == "" || exitEcho.MatchString(line)
+}
 
 // onlyExplores reports whether a line only reads: its output may contain any word, and
 // says nothing about its outcome.
@@ -321,7 +323,7 @@ const maxBack = 12
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
-	if isFrameLine(line) || isNoise(line) || isCode(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+	if isFrameLine(line) || isNoise(line) || isCode(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
 		return false
 	}
 	letters := 0

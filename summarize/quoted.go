@@ -1,7 +1,9 @@
 package summarize
 
 import (
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
 	"github.com/tiercompact/tiercompact/redact"
@@ -77,8 +79,12 @@ func isShownLine(line string) bool {
 			return true
 		}
 	}
-	return false
+	r, _ := utf8.DecodeRuneInString(line)
+	return r >= '─' && r <= '▟' || numberedDiff.MatchString(line)
 }
+
+// numberedDiff is a line of a diff with its number, as terminals show it.
+var numberedDiff = regexp.MustCompile(`^(?:[+-] ?\d+|\d+ ?[+-])(?: |$)`)
 
 // announcesText reports whether a line says that somebody else's text follows.
 func announcesText(line string) bool {

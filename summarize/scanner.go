@@ -94,7 +94,7 @@ func (w *messageScanner) finish() *itemList {
 		w.asked = nil // the turn goes on after the messages
 	}
 	w.finishTurn()
-	w.asked, w.answered = asked, !w.amid && !w.fresh
+	w.asked, w.answered, w.begin = asked, !w.amid && !w.fresh, w.turn.begin
 	w.shortenDone()
 	w.openTodos()
 	return w.itemList

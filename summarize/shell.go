@@ -128,12 +128,28 @@ func withoutKeyword(command string) string {
 	}
 }
 
+// withoutAssignment returns a command without the setting of a variable before it, with
+// its substitution or quoted value; "" if there is no more.
+func withoutAssignment(command string) string {
+	name, _, sets := strings.Cut(command, "=")
+	if !sets || name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") != "" {
+		return command
+	}
+	s := shellSplitter{line: command}
+	for s.at < len(command) {
+		if s.quote == 0 && s.depth == 0 && command[s.at] == ' ' {
+			return strings.TrimSpace(command[s.at:])
+		}
+		s.readByte()
+	}
+	return ""
+}
+
 // onlyPrepares reports whether a command without wrappers does no work of its own: it
 // moves to a folder, prints a text or sets something.
 func onlyPrepares(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
-	name, _, sets := strings.Cut(first, "=")
-	return sets && name != "" && !strings.ContainsAny(name, "-/.\"'") ||
+	return withoutAssignment(command) == "" ||
 		slices.Contains([]string{"cd", "pushd", "popd", "echo", "printf", "export", "unset", "set", "sleep", "true", "source", ".", "wait", "exit", "ulimit", "alias"}, first)
 }
 

@@ -53,8 +53,7 @@ func plainCommand(s string) string {
 		if rest, ok := strings.CutPrefix(s, "timeout "); ok {
 			_, s, _ = strings.Cut(rest, " ")
 		}
-		first, rest, _ := strings.Cut(s, " ")
-		if name, _, ok := strings.Cut(first, "="); ok && name != "" && rest != "" && !strings.ContainsAny(name, "-/.\"'") {
+		if rest := withoutAssignment(s); rest != "" {
 			s = rest
 		}
 		if s = strings.TrimSpace(s); s == before {
@@ -121,7 +120,7 @@ func readTestRun(family string, words []string) testRun {
 				value = words[i]
 			}
 			run.filter = append(run.filter, namesOfPattern(value)...)
-		case slices.Contains(valueFlags, w) && i+1 < len(words):
+		case slices.Contains(valueFlags, w) && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") && (w != "--workspace" || family == "js"):
 			i++
 			if w == "-C" || w == "--prefix" || w == "--workspace" || w == "-w" {
 				run.paths = append(run.paths, words[i])
@@ -150,6 +149,9 @@ func namesOfPattern(pattern string) []string {
 // all that old tested.
 func (r testRun) covers(old testRun, test string) bool {
 	everywhere := r.everywhere
+	if r.family != old.family && slices.Contains(compilesFor(r.family), old.family) {
+		old.family = r.family // it compiled first
+	}
 	checks := strings.HasPrefix(r.family, "check ") || strings.HasPrefix(old.family, "check ")
 	if r.family == "" || old.family == "" || checks && r.family != old.family || r.family != old.family && (!everywhere || r.family != "suite" && old.family != "suite") {
 		return false
@@ -176,6 +178,18 @@ func (r testRun) covers(old testRun, test string) bool {
 		return len(old.paths) == 0
 	}
 	return slices.ContainsFunc(r.paths, ofTest) || len(old.paths) > 0 && !slices.ContainsFunc(old.paths, func(p string) bool { return !of(p) })
+}
+
+// compilesFor returns the families of the checks that a run of a family makes before its
+// own.
+func compilesFor(family string) []string {
+	switch family {
+	case "go", "check go vet", "check golangci", "check staticcheck":
+		return []string{"check go build"}
+	case "rust", "check clippy", "check cargo build", "check cargo check":
+		return []string{"check cargo build", "check cargo check"}
+	}
+	return nil
 }
 
 // pathWithin reports whether path is dir or in it: dir may end in /...
@@ -215,7 +229,12 @@ type openFailure struct {
 	tests   []string // of the tests that failed, those that have not passed since
 	named   bool     // the output named the tests
 	misused bool     // the command was called wrongly
+	later   int      // commands that went well since, if it was
 }
+
+// maxLater is the number of commands that go well after one that was called wrongly, from
+// which the work has gone on without it.
+const maxLater = 5
 
 func failureOf(command string, o outcome, output string) *openFailure {
 	f := &openFailure{tests: slices.Clone(o.tests), named: len(o.tests) > 0, misused: o.wasMisused()}
@@ -237,6 +256,11 @@ func failureOf(command string, o outcome, output string) *openFailure {
 // fail are its own.
 func (f *openFailure) settle(command string, o outcome, output string) bool {
 	passed := !o.failed
+	if passed && f.misused {
+		if f.later++; f.later >= maxLater {
+			return true
+		}
+	}
 	if !passed && (len(o.tests) == 0 || !f.named) {
 		return false
 	}
@@ -281,12 +305,12 @@ func (f *openFailure) settlesCommand(command, failed string) bool {
 // one: a conflict ends with a commit or a push.
 func settlesGit(command, failed, line string) bool {
 	switch failed {
-	case "merge", "rebase", "cherry-pick", "revert", "pull", "am", "stash":
-		return command == "commit" || command == "push" || command == failed && (failed != "merge" && failed != "cherry-pick" || containsAny(line, "--continue", "--abort", "--skip", "--quit")) || command == "reset" && strings.Contains(line, "--hard")
-	case "commit", "push", "add":
-		return command == failed
+	case "merge", "cherry-pick", "rebase", "revert", "pull", "am", "stash":
+		again := command == failed && failed != "merge" && failed != "cherry-pick"
+		ended := command == failed && containsAny(line, "--continue", "--abort", "--skip", "--quit")
+		return again || ended || command == "commit" || command == "push" || command == "reset" && strings.Contains(line, "--hard")
 	}
-	return false
+	return command == failed || command == "push"
 }
 
 // commandHead returns the words of a command that say what it does, without the values

@@ -173,7 +173,7 @@ func commandLine(command string) string {
 // withoutComments returns a shell command without the comments before it.
 func withoutComments(command string) string {
 	for {
-		command = strings.TrimSpace(command)
+		command = strings.TrimLeft(strings.TrimSpace(command), "\\ \t\n")
 		line, rest, more := strings.Cut(command, "\n")
 		if !more || !strings.HasPrefix(line, "#") {
 			return command

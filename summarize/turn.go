@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
@@ -60,6 +61,7 @@ func (w *messageScanner) finishTurn() {
 		n.weight = 1
 	}
 	w.endPassing(w.said)
+	w.endMisuse()
 	w.endTurnRules()
 	w.said = ""
 }
@@ -110,4 +112,18 @@ func (w *messageScanner) shortenDone() {
 	for _, x := range w.list {
 		x.brief = x.kind == request && x.end != "" && x != newest && !x.corrects
 	}
+}
+
+// endMisuse drops the failures of commands that were called wrongly, once a turn has an
+// answer.
+func (w *messageScanner) endMisuse() {
+	if w.said == "" || w.amid {
+		return
+	}
+	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool {
+		if n.open != nil && n.open.misused {
+			n.weight = -1
+		}
+		return n.weight < 0
+	})
 }
