@@ -211,7 +211,7 @@ func (w *messageScanner) dropGoneFailures(path string) {
 	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool {
 		call, _, _ := strings.Cut(n.text, arrow)
 		if strings.Contains(call, base) {
-			n.weight = -1
+			w.settleFailure(n)
 		}
 		return n.weight < 0
 	})
@@ -299,13 +299,25 @@ func (w *messageScanner) settleFailures(a action, o outcome, output string) {
 	}
 	for _, n := range w.failures {
 		if n.open != nil && n.weight >= 0 && n.open.settle(a.line(), o, output) {
-			n.weight = -1
-			if ran := w.at[itemKey{command, n.ran}]; ran != nil && ran.failed {
-				ran.weight = -1 // how it ended is not how it is
-			}
+			w.settleFailure(n)
 		}
 	}
 	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool { return n.weight < 0 })
+}
+
+// settleFailure marks a failure as settled, and the run of its command: how it ended is
+// not how it is.
+func (w *messageScanner) settleFailure(n *summaryItem) {
+	n.weight = -1
+	ran := w.at[itemKey{command, n.ran}]
+	if ran == nil || !ran.failed {
+		return
+	}
+	ran.weight = -1
+	if w.step != nil {
+		ended := clipLine(ran.text, 80) + arrow + "failed"
+		w.step.outputs = slices.DeleteFunc(w.step.outputs, func(s string) bool { return strings.HasPrefix(s, ended) })
+	}
 }
 
 // addFailure adds a failure to those that later runs may settle. The oldest of very

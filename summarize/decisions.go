@@ -184,8 +184,26 @@ func (w *messageScanner) reverseDecisions(low string, user bool) {
 		chosen := chosenPart(old)
 		sameVerb := slices.ContainsFunc(choiceVerbs, func(v string) bool { return strings.Contains(low, v) && strings.Contains(chosen, v) })
 		takenBack := unwanted != "" && n.weight >= firmWeight && sharedWords(chosen, unwanted) > 0
-		return takenBack || correction && n.last >= w.turn.before && n.weight < userWeight && (sameVerb || sharedWords(old, low) >= 2)
+		if !takenBack && !(correction && n.last >= w.turn.before && n.weight < userWeight && (sameVerb || sharedWords(old, low) >= 2)) {
+			return false
+		}
+		w.markTakenBack(n.text)
+		return true
 	})
+}
+
+// takenBackMark follows the answer to a request that was taken back.
+const takenBackMark = " (taken back later)"
+
+// markTakenBack marks the newest request that was answered with a decision.
+func (w *messageScanner) markTakenBack(text string) {
+	text = clip.Bytes(strings.TrimSuffix(text, "…"), answerLen/2)
+	for i := len(w.list) - 1; i >= max(0, len(w.list)-4*maxDecided); i-- {
+		if x := w.list[i]; x.kind == request && strings.Contains(x.end, text) {
+			x.end = strings.TrimSuffix(x.end, takenBackMark) + takenBackMark
+			return
+		}
+	}
 }
 
 // chosenPart returns what a padded decision chooses, without the alternative and the

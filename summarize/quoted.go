@@ -15,10 +15,13 @@ import (
 // its first and last paragraphs.
 func ownWords(body string) string {
 	var kept []string
-	until, shown := "", false
+	until, shown, diff := "", false, false
 	for line := range strings.Lines(clip.Bytes(body, maxScan)) {
 		line = strings.TrimRight(line, "\r\n")
 		t := strings.TrimSpace(line)
+		if diff = t != "" && (numberedDiff.MatchString(t) || diff && strings.HasPrefix(line, " ")); diff {
+			continue
+		}
 		switch {
 		case until != "":
 			if strings.HasPrefix(t, until) || strings.HasSuffix(t, until) {
@@ -80,7 +83,7 @@ func isShownLine(line string) bool {
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(line)
-	return r >= '─' && r <= '▟' || numberedDiff.MatchString(line)
+	return r >= '─' && r <= '▟'
 }
 
 // numberedDiff is a line of a diff with its number, as terminals show it.

@@ -71,10 +71,10 @@ const maxFollowed = 64
 func (w *messageScanner) mergeRule(n *summaryItem) {
 	low := paddedLower(n.text)
 	for _, old := range w.rules {
-		if old == n || old.weight < 0 || old.end != "" || !saysSameRule(paddedLower(old.text), low) {
+		if old == n || old.weight < 0 || old.end != "" && old.end != n.text || !saysSameRule(paddedLower(old.text), low) {
 			continue
 		}
-		if len(old.text) > len(n.text) && old.passing == n.passing {
+		if len(old.text) > len(n.text) && old.end == "" && old.passing == n.passing {
 			n.weight = -1
 			old.last, old.id, old.times = n.last, n.id, old.times+1
 			return

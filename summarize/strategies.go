@@ -243,7 +243,7 @@ func (e extraction) briefSections() []section {
 		add("Read: ", joinedLine(e.rankedItems(read, nil), 8))
 	}
 	add("Open: ", joinedLine(e.rankedItems(todo, nil), 4))
-	add("Ran: ", joinedLine(e.rankedItems(command, e.tellsResult), 3))
+	add("Ran: ", joinedLine(e.rankedItems(command, func(n *summaryItem) bool { return n.weight > 0 && !e.listedErrors()[n] }), 3))
 	return []section{{share: 1, lines: lines}}
 }
 

@@ -158,7 +158,7 @@ func commandLine(command string) string {
 	}
 	before, body, ok := strings.Cut(command, "<<")
 	if !ok {
-		return clipLine(command, 160)
+		return clipLine(joinLines(command), 160)
 	}
 	before = strings.TrimRight(before, " $(\"'")
 	before = strings.TrimSuffix(before, "$(cat")
@@ -168,6 +168,30 @@ func commandLine(command string) string {
 		return clipLine(before, 100) + " " + clipLine(first, 100)
 	}
 	return clipLine(before, 160)
+}
+
+// joinLines returns a shell command of several lines as one, without comments and without
+// what only prepares the first command.
+func joinLines(command string) string {
+	if !strings.Contains(command, "\n") {
+		return command
+	}
+	var b strings.Builder
+	commands := splitShell(command)
+	for i, c := range commands {
+		if b.Len() == 0 && c.operator == ";" && i < len(commands)-1 && onlyPrepares(c.text) {
+			continue
+		}
+		b.WriteString(c.text)
+		if i < len(commands)-1 {
+			b.WriteString(strings.TrimSuffix(" "+c.operator, " ;"))
+			if c.operator == ";" {
+				b.WriteByte(';')
+			}
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
 }
 
 // withoutComments returns a shell command without the comments before it.

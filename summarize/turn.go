@@ -73,7 +73,7 @@ func conclusion(text string, worked bool) string {
 	size := 0
 	for s := range sentences(text) {
 		low := paddedLower(clip.Bytes(s, 200))
-		if isAnnouncement(low) || saysNothing(s) || worked && isIntention(low) {
+		if isAnnouncement(low) || saysNothing(s) || isCode(s) || callLine.MatchString(s) || worked && isIntention(low) {
 			continue
 		}
 		kept = append(kept, s)
