@@ -107,7 +107,7 @@ func shortPath(path string) string {
 // recordCommand records a command; its last outcome counts.
 func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	n := w.addItem(command, a.object)
-	n.text, n.end, n.failed, n.weight = a.object, endingText(o), o.failed, 1
+	n.text, n.end, n.failed, n.guessed, n.weight = a.object, endingText(o), o.failed, o.guessed, 1
 	if !answered {
 		n.end = "no result"
 	}
@@ -317,6 +317,26 @@ func (w *messageScanner) settleFailure(n *summaryItem) {
 	if w.step != nil {
 		ended := clipLine(ran.text, 80) + arrow + "failed"
 		w.step.outputs = slices.DeleteFunc(w.step.outputs, func(s string) bool { return strings.HasPrefix(s, ended) })
+	}
+}
+
+// retractGuesses takes back what was guessed of commands, now that the client is known to
+// mark those that fail: it did not mark these.
+func (w *messageScanner) retractGuesses() {
+	guessed := func(n *summaryItem) bool {
+		ran := w.at[itemKey{command, n.ran}]
+		return ran != nil && ran.guessed
+	}
+	for _, n := range w.failures {
+		if guessed(n) {
+			n.weight = -1
+		}
+	}
+	w.failures = slices.DeleteFunc(w.failures, guessed)
+	for _, n := range w.list {
+		if n.kind == command && n.guessed {
+			n.end, n.failed, n.guessed = "", false, false
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ type summaryItem struct {
 	end      string       // request: the answer; command: its outcome; changed: the purpose
 	names    []string     // changed, read: the declarations
 	failed   bool         // command: it failed
+	guessed  bool         // command: that it failed, by words of its output alone
 	ran      string       // failure: the item of its command
 	passing  bool         // decision, rule: until it is acted on, until its turn ends
 	brief    bool         // request: its turn is over

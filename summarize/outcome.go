@@ -16,6 +16,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
+	guessed  bool     // that it failed, by words of the output of a command with an exit code of its own
 	said     string   // what the user said with it
 	line     string   // the most informative line of the output
 	tests    []string // names of tests that failed
@@ -50,7 +51,9 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	}
 	o := outcome{failed: failed || !known && failedAtOnce(text)}
 	if a.kind == runs && (o.failed || !onlyExplores(a.line()) && !printsContent(a.object)) {
-		o.readLog(text, o.failed || known && !masksExitCode(a.line()))
+		masked := masksExitCode(a.line())
+		o.readLog(text, o.failed || known && !masked)
+		o.guessed = o.failed && !known && !masked
 	}
 	if body := withoutFrame(text); body != "" {
 		text = body

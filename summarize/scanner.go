@@ -66,7 +66,10 @@ func (w *messageScanner) add(m chat.Message) {
 
 // recordResult records the actions of the newest call that p answers.
 func (w *messageScanner) recordResult(p chat.Part) {
-	w.flags = w.flags || p.Error
+	if p.Error && !w.flags {
+		w.flags = true
+		w.retractGuesses()
+	}
 	for i := len(w.pending) - 1; i >= 0 && i >= len(w.pending)-maxPending; i-- {
 		if c := w.pending[i]; c.id == p.ID {
 			w.pending = slices.Delete(w.pending, i, i+1)
