@@ -149,7 +149,20 @@ func failedAtOnce(text string) bool {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
 	}
-	return strings.HasSuffix(text, "command not found")
+	last := strings.ToLower(text[strings.LastIndexByte(text, '\n')+1:])
+	return strings.HasSuffix(text, "command not found") || timedOut(strings.ToLower(first)) || timedOut(last)
+}
+
+// timedOut reports whether a line in lower case, the first or the last of an output, says
+// that the client ended the command.
+func timedOut(line string) bool {
+	line = strings.TrimLeft(line, "[(<$ ")
+	for _, head := range []string{"timed out", "command timed out", "the command timed out", "process timed out", "execution timed out", "timeout:", "timeout after", "command was aborted", "command aborted", "command was interrupted"} {
+		if strings.HasPrefix(line, head) {
+			return true
+		}
+	}
+	return false
 }
 
 // readLog searches for failed tests and errors, line by line. If the outcome of the

@@ -31,8 +31,8 @@ func ownWords(body string) string {
 		case strings.HasPrefix(t, "```"), strings.HasPrefix(t, "~~~"):
 			until = t[:3]
 			continue
-		case strings.HasPrefix(t, `"""`) && strings.Count(t, `"""`) == 1:
-			until = `"""`
+		case (strings.HasPrefix(t, `"""`) || strings.HasPrefix(t, "'''")) && strings.Count(t, t[:3]) == 1:
+			until = t[:3]
 			continue
 		case isMarkup(t):
 			until = openElement(t)

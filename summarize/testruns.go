@@ -31,6 +31,8 @@ func testRunners() []testRunner {
 		{"npm test", "js"}, {"npm t", "js"}, {"npm run test", "js"}, {"yarn test", "js"}, {"yarn run test", "js"}, {"pnpm test", "js"}, {"pnpm run test", "js"}, {"bun test", "js"}, {"jest", "js"}, {"vitest", "js"}, {"mocha", "js"}, {"node --test", "js"}, {"deno test", "js"},
 		{"mvn test", "java"}, {"mvn verify", "java"}, {"gradle test", "java"}, {"./gradlew test", "java"}, {"gradlew test", "java"},
 		{"rspec", "ruby"}, {"rake test", "ruby"}, {"rails test", "ruby"}, {"dotnet test", "dotnet"}, {"ctest", "c"}, {"swift test", "swift"}, {"phpunit", "php"}, {"mix test", "elixir"},
+		{"flutter test", "dart"}, {"dart test", "dart"}, {"playwright test", "playwright"}, {"cypress run", "cypress"}, {"zig build test", "zig"}, {"sbt test", "scala"}, {"bazel test", "bazel"}, {"nx test", "js"}, {"turbo test", "js"}, {"turbo run test", "js"},
+		{"lein test", "clojure"}, {"prove", "perl"}, {"busted", "lua"}, {"pest", "php"}, {"artisan test", "php"}, {"composer test", "php"}, {"ava", "js"}, {"meson test", "c"}, {"cabal test", "haskell"}, {"stack test", "haskell"},
 		{"go build", "check go build"}, {"go vet", "check go vet"}, {"golangci-lint run", "check golangci"}, {"staticcheck", "check staticcheck"},
 		{"tsc", "check tsc"}, {"eslint", "check eslint"}, {"ruff check", "check ruff"}, {"mypy", "check mypy"},
 		{"cargo build", "check cargo build"}, {"cargo check", "check cargo check"}, {"cargo clippy", "check clippy"},
@@ -49,6 +51,11 @@ func plainCommand(s string) string {
 		before := s
 		for _, w := range wrappers {
 			s = strings.TrimPrefix(s, w)
+		}
+		for _, folder := range []string{"./", "vendor/bin/", "node_modules/.bin/"} {
+			if rest, ok := strings.CutPrefix(s, folder); ok && folder != "./" || ok && (strings.HasPrefix(rest, "vendor/bin/") || strings.HasPrefix(rest, "node_modules/.bin/")) {
+				s = rest
+			}
 		}
 		if rest, ok := strings.CutPrefix(s, "timeout "); ok {
 			_, s, _ = strings.Cut(rest, " ")
@@ -97,6 +104,14 @@ var (
 
 // testRunOf returns what a command without wrappers tests.
 func testRunOf(command string) testRun {
+	if words := strings.Fields(command); len(words) > 2 && strings.HasPrefix(words[1], "-") && slices.Contains([]string{"mvn", "gradle", "./gradlew", "gradlew", "npm", "yarn", "pnpm", "cargo", "dotnet"}, words[0]) {
+		command = strings.Join(append(append(words[:1:1], words[2:]...), words[1]), " ") // mvn -q test
+	}
+	if program, task, _ := strings.Cut(command, " "); strings.HasPrefix(task, ":") && (program == "gradle" || strings.HasSuffix(program, "gradlew")) {
+		if project, rest, ok := strings.Cut(task, ":test"); ok {
+			return readTestRun("java", strings.Fields(project+rest))
+		}
+	}
 	for _, r := range testRunners() {
 		rest, ok := strings.CutPrefix(command, r.words)
 		if !ok || rest != "" && rest[0] != ' ' && rest[0] != ':' {
@@ -225,6 +240,7 @@ func familyOfOutput(text string) string {
 // openFailure is what is still wrong after a command failed.
 type openFailure struct {
 	runs    []testRun
+	lines   []string // its commands with their flags that have not succeeded since
 	keys    []string // of its commands that have not succeeded since
 	tests   []string // of the tests that failed, those that have not passed since
 	named   bool     // the output named the tests
@@ -246,7 +262,7 @@ func failureOf(command string, o outcome, output string) *openFailure {
 		if run.family != "" {
 			f.runs = append(f.runs, run)
 		}
-		f.keys = append(f.keys, commandKey(s))
+		f.keys, f.lines = append(f.keys, commandKey(s)), append(f.lines, s)
 	}
 	return f
 }
@@ -268,6 +284,9 @@ func (f *openFailure) settle(command string, o outcome, output string) bool {
 		if passed && !f.named {
 			f.keys = slices.DeleteFunc(f.keys, func(k string) bool { return f.settlesCommand(s, k) })
 		}
+		if passed {
+			f.lines = slices.DeleteFunc(f.lines, func(line string) bool { return line == s })
+		}
 		run := testRunOf(s)
 		if run.family == "suite" {
 			run.family = cmp.Or(familyOfOutput(output), run.family)
@@ -280,7 +299,7 @@ func (f *openFailure) settle(command string, o outcome, output string) bool {
 		}
 	}
 	if f.named {
-		return len(f.tests) == 0
+		return len(f.tests) == 0 || len(f.lines) == 0
 	}
 	return len(f.keys) == 0
 }

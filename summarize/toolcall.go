@@ -35,13 +35,6 @@ type action struct {
 	full    string      // runs: the whole command; "" if object is all of it
 }
 
-// A todoEntry is an entry of a list of todos.
-type todoEntry struct {
-	id, text string
-	done     bool
-	dropped  bool // it is not to be done any more
-}
-
 // actionsOf returns the actions of a call: one, or one for each file of a patch.
 func actionsOf(name, args string) []action {
 	var fields map[string]any
@@ -56,6 +49,13 @@ func actionsOf(name, args string) []action {
 	}
 	if a, ok := readPlan(name, fields); ok {
 		return []action{a}
+	}
+	if progress := firstText(fields, "task_progress"); progress != "" { // Cline's tools report it beside what they do
+		delete(fields, "task_progress")
+		rest, _ := json.Marshal(fields)
+		if todos := readChecklist(progress); len(todos) > 0 {
+			return append([]action{{kind: plans, tool: name, whole: true, todos: todos}}, actionsOf(name, string(rest))...)
+		}
 	}
 	if script := firstText(fields, "input", "code", "script"); isToolScript(script) {
 		if acts := scriptActions(script); len(acts) > 0 {
@@ -297,30 +297,4 @@ func addDeclaration(names []string, line string) []string {
 		}
 	}
 	return names
-}
-
-// readPlan reads the list of todos of tools that keep one.
-func readPlan(name string, fields map[string]any) (action, bool) {
-	a := action{kind: plans, tool: name, whole: true}
-	for _, key := range []string{"todos", "plan"} {
-		entries, _ := fields[key].([]any)
-		for _, e := range entries {
-			if f, ok := e.(map[string]any); ok {
-				status := firstText(f, "status")
-				a.todos = append(a.todos, todoEntry{text: firstText(f, "content", "step", "title", "text"), done: status == "completed" || status == "done", dropped: status == "cancelled"})
-			}
-		}
-		if len(a.todos) > 0 {
-			return a, true
-		}
-	}
-	a.whole = false
-	switch {
-	case name == "TaskCreate":
-		a.todos = []todoEntry{{text: firstText(fields, "subject")}}
-	case name == "TaskUpdate":
-		status := firstText(fields, "status")
-		a.todos = []todoEntry{{id: firstText(fields, "taskId"), done: status == "completed", dropped: status == "deleted"}}
-	}
-	return a, len(a.todos) > 0
 }

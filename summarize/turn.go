@@ -81,7 +81,27 @@ func conclusion(text string, worked bool) string {
 			break
 		}
 	}
+	if len(kept) == 0 && isValueAnswer(text) {
+		return strings.TrimSpace(text)
+	}
 	return strings.Join(kept, " ")
+}
+
+// maxValueAnswer limits the bytes of an answer that is only a value.
+const maxValueAnswer = 60
+
+// isValueAnswer reports whether a text is short and gives a value: a number, a name.
+func isValueAnswer(text string) bool {
+	text = strings.TrimSpace(text)
+	if len(text) > maxValueAnswer || len(strings.Fields(text)) > 3 || isCode(text) || callLine.MatchString(text) || strings.HasSuffix(text, ":") {
+		return false
+	}
+	for t := range wordTokens(text) {
+		if t.hasDigit || checkable(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // isIntention reports whether a padded sentence begins with what the speaker is about to
