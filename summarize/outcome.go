@@ -299,7 +299,7 @@ func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		switch kind := reader.Of(line); {
-		case kind >= logline.Error && isNoise(line):
+		case kind >= logline.Error && (isNoise(line) || exitEcho.MatchString(strings.TrimSpace(line))):
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
 		case kind == logline.Trouble && trouble == "":
