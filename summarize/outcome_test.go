@@ -50,7 +50,7 @@ func TestTheExitCodeDecidesHowACommandEnded(t *testing.T) {
 		{"of a pipe that fails", "shell_command", "set -o pipefail; npm run build | grep -v warn", "Exit code: 1\nOutput:\nbuilding", true, "exit code 1: building"},
 		{"a browser's log", "bash", "npm run e2e", "[12:12:0612/101112.131415:ERROR:gpu_init.cc(523)] Passthrough is not supported\n4 passed\nWaiting for the debugger to disconnect...", false, "npm run e2e → 4 passed"},
 		{"code", "bash", "make codegen", "match pair {\n(Some(left), _) => Some(left),\n}", false, "- make codegen"},
-		{"an echo of the code", "Bash", "node tools/store.cjs emit 1; echo \"EMIT_EXIT:$?\"", "eventId: missing required field\nEMIT_EXIT:1", true, "eventId: missing required field"},
+		{"an echo of the code of a wrong call", "Bash", "node tools/store.cjs emit 1; echo \"EMIT_EXIT:$?\"", "eventId: missing required field\nEMIT_EXIT:1", false, "failed: eventId: missing required field"},
 		{"of another command", "shell_command", "make test | tail -3", "Exit code: 0\nWall time: 3 seconds\nOutput:\n--- FAIL: TestCart (0.1s)\nFAIL", true, "TestCart"},
 		{"no failures", "bash", "make test", "12 passed, 0 failed\nno errors", false, ""},
 		{"nothing failed", "bash", "make test", "# tests 12\n# pass 12\n# fail 0", false, ""},
