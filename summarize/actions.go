@@ -107,14 +107,17 @@ func shortPath(path string) string {
 // recordCommand records a command; its last outcome counts.
 func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	n := w.addItem(command, a.object)
-	n.text, n.end, n.failed, n.weight = a.object, endingText(o), o.failed, 1
+	n.text, n.end, n.failed, n.guessed, n.weight = a.object, endingText(o), o.failed, o.guessed, 1
 	if !answered {
 		n.end = "no result"
 	}
-	if filtersOutput(a.object) {
+	if filtersOutput(a.line()) {
 		n.weight = 0.3
 	}
-	if onlyExplores(a.object) {
+	if onlyRemoves(a.line()) && !o.failed {
+		n.weight = 0 // the files are listed
+	}
+	if onlyExplores(a.line()) {
 		n.weight = 0
 		w.step.addInput(clipLine(a.object, 60))
 		return
@@ -128,7 +131,12 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 		}
 	}
 	w.step.weight += 0.5
-	w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+	if n.weight > 0 && !o.wasMisused() {
+		w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+	}
+	if subs := subcommands(a.line()); answered && slices.ContainsFunc(subs, func(s string) bool { return testRunOf(s).family != "" }) {
+		w.turn.check = clipLine(endedText(clipLine(a.object, 60), o), 120)
+	}
 }
 
 // recordChange records a file that was written or edited.
@@ -161,6 +169,8 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 	}
 	w.step.weight++
 	w.step.addOutput("edited " + shortPath(a.object))
+	w.turn.addChange(a.object, w.index)
+	w.settlePassing(a.object, declared(a.names))
 }
 
 // removedMark follows the path of a file that was removed.
@@ -171,6 +181,9 @@ func (w *messageScanner) recordRemoval(path string) {
 	if w.step != nil {
 		w.step.addOutput("removed " + shortPath(path))
 	}
+	w.turn.addChange(path, w.index)
+	w.dropGoneDecisions(path)
+	w.dropGoneFailures(path)
 	known := false
 	for _, n := range w.list {
 		if n.text != path && !strings.HasSuffix(n.text, "/"+strings.TrimPrefix(path, "./")) {
@@ -187,6 +200,27 @@ func (w *messageScanner) recordRemoval(path string) {
 		n := w.addItem(changed, path)
 		n.names = []string{removedMark}
 	}
+}
+
+// dropGoneFailures drops the failures of a program that was removed.
+func (w *messageScanner) dropGoneFailures(path string) {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	if len(base) <= 3 || strings.ContainsAny(base, "*?$") {
+		return
+	}
+	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool {
+		call, _, _ := strings.Cut(n.text, arrow)
+		if strings.Contains(call, base) {
+			w.settleFailure(n)
+		}
+		return n.weight < 0
+	})
+}
+
+// onlyRemoves reports whether a line only removes files.
+func onlyRemoves(line string) bool {
+	all := subcommands(line)
+	return len(all) > 0 && len(removedPaths(line)) > 0 && !slices.ContainsFunc(all, func(s string) bool { return !strings.HasPrefix(s, "rm ") && !strings.HasPrefix(s, "git rm ") })
 }
 
 // removedPaths returns the files that a command removes. Of folders it is not known
@@ -220,7 +254,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	if a.kind == runs {
 		w.settleFailures(a, o, output)
 	}
-	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.object) {
+	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.line()) {
 		if old := w.at[itemKey{failure, a.tool + " " + a.object}]; a.kind == uses && old != nil {
 			old.weight = -1
 		}
@@ -260,18 +294,50 @@ func (w *messageScanner) recordToolFailure(a action, o outcome) {
 
 // settleFailures marks failures as settled by a run of a command.
 func (w *messageScanner) settleFailures(a action, o outcome, output string) {
-	if filtersOutput(a.object) {
+	if filtersOutput(a.line()) {
 		return // what is left of the output does not say that all went well
 	}
 	for _, n := range w.failures {
 		if n.open != nil && n.weight >= 0 && n.open.settle(a.line(), o, output) {
-			n.weight = -1
-			if ran := w.at[itemKey{command, n.ran}]; ran != nil && ran.failed {
-				ran.weight = -1 // how it ended is not how it is
-			}
+			w.settleFailure(n)
 		}
 	}
 	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool { return n.weight < 0 })
+}
+
+// settleFailure marks a failure as settled, and the run of its command: how it ended is
+// not how it is.
+func (w *messageScanner) settleFailure(n *summaryItem) {
+	n.weight = -1
+	ran := w.at[itemKey{command, n.ran}]
+	if ran == nil || !ran.failed {
+		return
+	}
+	ran.weight = -1
+	if w.step != nil {
+		ended := clipLine(ran.text, 80) + arrow + "failed"
+		w.step.outputs = slices.DeleteFunc(w.step.outputs, func(s string) bool { return strings.HasPrefix(s, ended) })
+	}
+}
+
+// retractGuesses takes back what was guessed of commands, now that the client is known to
+// mark those that fail: it did not mark these.
+func (w *messageScanner) retractGuesses() {
+	guessed := func(n *summaryItem) bool {
+		ran := w.at[itemKey{command, n.ran}]
+		return ran != nil && ran.guessed
+	}
+	for _, n := range w.failures {
+		if guessed(n) {
+			n.weight = -1
+		}
+	}
+	w.failures = slices.DeleteFunc(w.failures, guessed)
+	for _, n := range w.list {
+		if n.kind == command && n.guessed {
+			n.end, n.failed, n.guessed = "", false, false
+		}
+	}
 }
 
 // addFailure adds a failure to those that later runs may settle. The oldest of very

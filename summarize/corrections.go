@@ -5,29 +5,31 @@ import "strings"
 // corrects reports whether a padded text of a person takes back or changes what was
 // said before.
 func corrects(s string) bool {
-	for _, head := range []string{" no ", " nope ", " stop ", " wait ", " sorry ", " actually ", " correction ", " scratch that ", " never mind ", " nevermind ", " forget ", " instead ", " on second thought ", " hold on ", " nein ", " halt ", " non ", " no eso ", " not like "} {
+	for _, head := range []string{" no ", " nope ", " stop ", " wait ", " sorry ", " actually ", " correction ", " scratch that ", " never mind ", " nevermind ", " forget ", " instead ", " on second thought ", " hold on ", " nein ", " halt ", " non ", " no eso ", " not like ",
+		" não ", " espera ", " perdón ", " mejor ", " melhor ", " attends ", " pardon ", " plutôt ", " warte ", " stopp ", " doch nicht ", " lieber ", " anzi ", " aspetta ", " нет ", " стой ", " nee ", " wacht "} {
 		if strings.HasPrefix(s, head) {
 			return true
 		}
 	}
-	return containsAny(s, " i was wrong ", " my mistake ", " i meant ", " changed my mind ", " i take back ", " i take that back ", " scratch that ", " not what i ", " that's wrong ", " that is wrong ", " that was wrong ", " instead of that ", " undo that ", " revert that ", " never mind ", " ich meinte ", " das war falsch ", " je voulais dire ", " me equivoqué ") || retracts(s)
+	return containsAny(s, " i was wrong ", " my mistake ", " i meant ", " changed my mind ", " i take back ", " i take that back ", " scratch that ", " not what i ", " that's wrong ", " that is wrong ", " that was wrong ", " instead of that ", " undo that ", " revert that ", " never mind ", " ich meinte ", " das war falsch ", " je voulais dire ", " me equivoqué ", " me enganei ", " mi sono sbagliato ", " я ошибся ", "やっぱり", "間違え", "違います", "不对", "错了", "改成", "아니라", "잘못") || retracts(s)
 }
 
 // retracts reports whether a padded sentence says that a rule does not hold any more.
 func retracts(s string) bool {
-	return strings.Contains(s, " you may ") && !strings.Contains(s, " you may not ") || containsAny(s, " no longer ", " not any more ", " not anymore ", " any more ", " anymore ", " forget the rule ", " forget what i said ", " forget about ", " ignore what i said ", " drop the rule ", " drop that rule ", " rule is off ", " is off the table ", " doesn't apply ", " does not apply ", " you may now ", " you can now ", " it's ok to ", " it is ok to ", " it's fine to ", " it is fine to ", " not needed after all ", " after all ", " gilt nicht mehr ", " nicht mehr ", " ne s'applique plus ", " ya no ")
+	return strings.Contains(s, " you may ") && !strings.Contains(s, " you may not ") || containsAny(s, " no longer ", " not any more ", " not anymore ", " any more ", " anymore ", " forget the rule ", " forget what i said ", " forget about ", " ignore what i said ", " drop the rule ", " drop that rule ", " rule is off ", " is off the table ", " doesn't apply ", " does not apply ", " you may now ", " you can now ", " it's ok to ", " it is ok to ", " it's fine to ", " it is fine to ", " not needed after all ", " after all ", " scrap the rule ", " scrap that rule ", " ignore the rule ", " ignore that rule ", " skip that rule ", " is fine now ", " is ok now ", " is okay now ", " is allowed now ", " are allowed now ", " are fine now ", " is void ", " is obsolete ", " is lifted ", " lifted the ", " lift the ", " withdrawn ", " can be ignored ",
+		" gilt nicht mehr ", " nicht mehr ", " aufgehoben ", " ne s'applique plus ", " n'est plus ", " ya no ", " não vale mais ", " já não ", " esqueça ", " olvida ", " non vale più ", " non serve più ", " больше не ", " отменяется ", " отменено ", " już nie ", " niet meer ", " artık ", "不要です", "不要になり", "撤回", "なくなりました", "不再", "取消", "作废", "더 이상", "취소")
 }
 
 // sharedWords returns how many words two padded texts share, common ones left out.
 func sharedWords(a, b string) (n int) {
 	words := make(map[string]bool)
-	for w := range strings.FieldsSeq(a) {
-		if isTopic(w) {
-			words[stem(w)] = true
+	for w := range wordTokens(a) {
+		if isTopic(w.text) {
+			words[stem(w.text)] = true
 		}
 	}
-	for w := range strings.FieldsSeq(b) {
-		if s := stem(w); isTopic(w) && words[s] {
+	for w := range wordTokens(b) {
+		if s := stem(w.text); isTopic(w.text) && words[s] {
 			words[s] = false
 			n++
 		}

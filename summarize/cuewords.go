@@ -22,11 +22,12 @@ func statesRule(s string) bool {
 	return containsAny(s, " must ", " never ", " always ", " don't ", " do not ", " dont ", " mustn't ", " may not ", " cannot ", " make sure ", " ensure ",
 		" should not ", " shouldn't ", " avoid ", " at most ", " at least ", " no more than ", " only use ", " required ", " requirement ", " forbidden ", " not allowed ",
 		" muss ", " müssen ", " nie ", " niemals ", " immer ", " darf nicht ", " dürfen nicht ", " jamais ", " toujours ", " doit ", " ne pas ", " nunca ", " siempre ", " debe ",
+		" mai ", " sempre ", " non deve ", " non devi ", " não deve ", " никогда ", " всегда ", " нельзя ", " обязательно ", " nooit ", " altijd ", " mag niet ", " nigdy ", " zawsze ", " nie wolno ", " aldrig ", " alltid ", " asla ", " her zaman ", "하지 마", "반드시", "절대", "不得", "务必", "不能",
 		"必 须", "必须", "不要", "绝不", "禁止", "ないで", "必ず", "決して")
 }
 
 // ofOneself removes what somebody says of oneself, and complaints: they are no rules.
-var ofOneself = strings.NewReplacer(" i don't ", " ", " i dont ", " ", " i do not ", " ", " i can't ", " ", " i cannot ", " ", " i never ", " ", " i always ", " ", " we don't have ", " ", " should never happen ", " ", " you don't have to ", " ")
+var ofOneself = strings.NewReplacer(" i don't ", " ", " i dont ", " ", " i do not ", " ", " i can't ", " ", " i cannot ", " ", " i never ", " ", " i always ", " ", " we don't have ", " ", " should never happen ", " ", " you don't have to ", " ", "不要です", "", "不要になり", "")
 
 // isAnnouncement reports whether a padded sentence only announces an action.
 func isAnnouncement(s string) bool {

@@ -41,6 +41,9 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 	if text, _ = Verify(text, r); text != "" {
 		return text, nil
 	}
+	if r.Facts != "" && (strategy == TaskState || strategy == CodeDelta) {
+		return opening, nil // of the facts
+	}
 	return nothingFound, nil
 }
 
@@ -68,7 +71,7 @@ func carried(r Request, s Strategy) string {
 	return strings.TrimPrefix(previous, opening+"\n")
 }
 
-const nothingFound = "No request, decision or action stands in these messages."
+const nothingFound = "These messages contain no request, decision or action."
 
 // An extract is the source of one summary.
 type extraction struct {
@@ -175,7 +178,7 @@ func (e extraction) itemRank(n *summaryItem) float64 {
 
 // notInFacts reports whether the facts section lacks n.
 func (e extraction) notInFacts(n *summaryItem) bool {
-	return !e.told["- "+n.factLine()] && !e.told["- "+n.text] && (n.kind != decision || !strings.Contains(e.facts, n.text))
+	return !e.told["- "+n.factLine()] && !e.told["- "+n.text] && !e.told["- "+n.requestText()] && (n.kind != decision || !strings.Contains(e.facts, n.text))
 }
 
 // listLines writes items as list items.

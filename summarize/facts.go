@@ -177,21 +177,26 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 		x.failed = k == command && strings.HasPrefix(end, "failed")
 	case rule:
 		key, end, _ = strings.Cut(item, laterMark)
-		x.text, x.end = key, end
+		x.text, x.end, x.passing = key, end, isForNow(paddedLower(key))
 	case failure:
 		var ending string
 		key, ending, _ = strings.Cut(item, arrow)
-		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending)}, ""), commandItemKey(key)
+		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending), line: ending}, ""), commandItemKey(key)
 		key = callKey(key)
 	case decision:
-		x.weight = firmWeight
+		x.weight, x.passing = firmWeight, isFinding(paddedLower(item))
 	}
 	x.key = itemKeyText(k, key)
 	if k == failure {
 		x.key = key
 	}
-	if n := w.putItem(x); k == failure {
+	switch n := w.putItem(x); k {
+	case failure:
 		w.addFailure(n)
+	case decision:
+		w.followDecision(n)
+	case rule:
+		w.mergeRule(n)
 	}
 }
 
@@ -223,25 +228,35 @@ const laterMark = " — changed later: "
 // listFacts returns all facts with their scores.
 func (n *itemList) listFacts() []*fact {
 	var facts []*fact
-	errors := make(map[string]bool)
-	for _, x := range n.itemsOfKind(failure) {
-		errors[x.text] = x.weight >= 0
-	}
+	errors := n.listedErrors()
 	for _, k := range factKinds() {
 		for i, x := range n.itemsOfKind(k.kind) {
-			said := k.kind == command && errors[x.factLine()]
+			said := k.kind == command && errors[x]
 			if x.weight < 0 || x.weight == 0 && k.kind == command || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			if k.kind == request && x.end != "" {
-				f.short = "- " + x.text
+				f.short = "- " + x.requestText()
 			}
 			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
 			facts = append(facts, f)
 		}
 	}
 	return facts
+}
+
+// listedErrors returns the commands whose last run is listed among the errors.
+func (n *itemList) listedErrors() map[*summaryItem]bool {
+	listed := make(map[*summaryItem]bool)
+	for _, x := range n.list {
+		if x.kind == failure && x.weight >= 0 {
+			if ran := n.at[itemKey{command, x.ran}]; ran != nil && ran.failed {
+				listed[ran] = true
+			}
+		}
+	}
+	return listed
 }
 
 // isFirmDecision reports whether a decision is firm and neither a rule nor a todo.
@@ -294,15 +309,29 @@ func (x *summaryItem) factLine() string {
 			return x.text + arrow + x.end
 		}
 	case request:
-		if x.end != "" {
-			return x.text + arrow + x.end
-		}
+		return joinOutcome(x.requestText(), x.end)
 	case rule:
 		if x.end != "" {
 			return x.text + laterMark + x.end
 		}
 	}
 	return x.text
+}
+
+// requestText returns a request in full, or its beginning if its turn is over.
+func (x *summaryItem) requestText() string {
+	if x.brief && len(x.text) > doneLen+len("…") {
+		return clipLine(x.text, doneLen)
+	}
+	return x.text
+}
+
+// joinOutcome returns an action with its outcome, if there is one.
+func joinOutcome(what, end string) string {
+	if end == "" {
+		return what
+	}
+	return what + arrow + end
 }
 
 // declared returns the names among what represents the changes of a file: the rest is

@@ -39,7 +39,10 @@ type summaryItem struct {
 	end      string       // request: the answer; command: its outcome; changed: the purpose
 	names    []string     // changed, read: the declarations
 	failed   bool         // command: it failed
+	guessed  bool         // command: that it failed, by words of its output alone
 	ran      string       // failure: the item of its command
+	passing  bool         // decision, rule: until it is acted on, until its turn ends
+	brief    bool         // request: its turn is over
 	corrects bool         // request: it takes back or changes what was said before
 	open     *openFailure // failure of a command: what is not settled
 }
@@ -50,6 +53,7 @@ type itemList struct {
 	at       map[itemKey]*summaryItem
 	steps    []*step
 	span     int            // messages
+	begin    int            // index of the last request
 	answered bool           // the last request
 	asked    *summaryItem   // the last request
 	failures []*summaryItem // that no later run has settled
@@ -90,6 +94,7 @@ const (
 	taskLen     = 600 // the first request: it states the task
 	sentenceLen = 260
 	answerLen   = 200
+	doneLen     = 120 // a request whose turn is over
 )
 
 // collectItems collects the items of messages in one pass, after those of a former

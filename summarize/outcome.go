@@ -16,6 +16,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
+	guessed  bool     // that it failed, by words of the output of a command with an exit code of its own
 	said     string   // what the user said with it
 	line     string   // the most informative line of the output
 	tests    []string // names of tests that failed
@@ -44,9 +45,15 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	if known && a.kind == runs {
 		text = printedText(text)
 	}
-	o := outcome{failed: p.Error || code != 0 || !known && failedAtOnce(text)}
-	if a.kind == runs && (o.failed || !onlyExplores(a.object) && !printsContent(a.object)) {
-		o.readLog(text, o.failed || known && !masksExitCode(a.object))
+	failed := p.Error || code != 0
+	if a.kind == runs && code <= 1 && exitsWithFilter(a.line()) {
+		failed, code = false, 0 // it says whether a line was found
+	}
+	o := outcome{failed: failed || !known && failedAtOnce(text)}
+	if a.kind == runs && (o.failed || !onlyExplores(a.line()) && !printsContent(a.object)) {
+		masked := masksExitCode(a.line())
+		o.readLog(text, o.failed || known && !masked)
+		o.guessed = o.failed && !known && !masked
 	}
 	if body := withoutFrame(text); body != "" {
 		text = body
@@ -57,7 +64,7 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		o.line = firstComplaint(text)
 	case o.failed || strings.HasPrefix(a.object, "git "):
 		o.line = firstTelling(text)
-	case a.kind == runs && !filtersOutput(a.object):
+	case a.kind == runs && !filtersOutput(a.line()):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
 	case a.kind == uses:
 		o.line = clipLine(text, 120)
@@ -78,12 +85,6 @@ func printedText(text string) string {
 		return text
 	}
 	return strings.TrimSpace(result.Output + result.Stdout + "\n" + result.Stderr)
-}
-
-// masksExitCode reports whether the exit code of a command may come from another
-// one.
-func masksExitCode(command string) bool {
-	return strings.Contains(command, "|") || strings.Contains(command, ";") || strings.Contains(command, "\n")
 }
 
 var (
@@ -155,18 +156,27 @@ func writeUnframed(b *strings.Builder, text string) {
 	}
 }
 
+// frameHeads are the beginnings of lines that tools add to an output; isFrameLine
+// knows their first letters.
+var frameHeads = []string{
+	"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:",
+	"Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:",
+	"Directory:", "Command:", "Signal: ", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs:",
+	"(Open file:", "(Current directory:", "bash-$", "Process Group PGID:", "[Current working directory:", "[Python interpreter:",
+}
+
 // isFrameLine reports whether a tool added a line to an output.
 func isFrameLine(line string) bool {
 	line = strings.TrimSpace(line)
 	if _, known := logline.ExitCode(line); known {
 		return true
 	}
-	if line == "" || strings.IndexByte("WSOCTDEP[", line[0]) < 0 {
+	if line == "" || strings.IndexByte("WSOCTDEPB(b[", line[0]) < 0 {
 		return false
 	}
-	for _, head := range []string{"Wall time:", "Wall time ", "Script completed", "Script failed", "Script error:", "Warning: truncated output", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
+	for _, head := range frameHeads {
 		if strings.HasPrefix(line, head) {
-			return line != "Output:" || len(line) == len("Output:")
+			return head != "Output:" || line == head
 		}
 	}
 	return false
@@ -185,16 +195,11 @@ func saidInstead(text string) string {
 	return ""
 }
 
-// filtersOutput reports whether a command shows only matching lines of its output:
-// its last line says nothing about its outcome.
-func filtersOutput(command string) bool {
-	return strings.Contains(command, "| grep ") || strings.Contains(command, "| rg ") || strings.Contains(command, "| awk ")
-}
-
 // wasMisused reports whether a call failed only because it was called wrongly: not
 // a fault of the work.
 func (o outcome) wasMisused() bool {
-	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
+	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user",
+		"missing required", "required option", "required argument", "unexpected argument", "invalid option", "invalid argument", "unknown command", "Unknown command", "Unknown option", "no such option", "Cannot find module", "Is a directory", "Not a directory")
 }
 
 // failedAtOnce reports whether an output begins with a failure of the call.
@@ -205,7 +210,20 @@ func failedAtOnce(text string) bool {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
 	}
-	return strings.HasSuffix(text, "command not found")
+	last := strings.ToLower(text[strings.LastIndexByte(text, '\n')+1:])
+	return strings.HasSuffix(text, "command not found") || timedOut(strings.ToLower(first)) || timedOut(last)
+}
+
+// timedOut reports whether a line in lower case, the first or the last of an output, says
+// that the client ended the command.
+func timedOut(line string) bool {
+	line = strings.TrimLeft(line, "[(<$ ")
+	for _, head := range []string{"timed out", "command timed out", "the command timed out", "process timed out", "execution timed out", "timeout:", "timeout after", "command was aborted", "command aborted", "command was interrupted"} {
+		if strings.HasPrefix(line, head) {
+			return true
+		}
+	}
+	return false
 }
 
 // readLog searches for failed tests and errors, line by line. If the outcome of the
@@ -230,6 +248,8 @@ func (o *outcome) readLog(text string, decided bool) {
 				o.tests = append(o.tests, clipLine(name, 120))
 			}
 			o.line = cmp.Or(o.line, why)
+		case (said || kind == logline.Error) && isNoise(line):
+			continue
 		case o.line == "" && said && !isFailMark(line) && line != "" && !isFrameLine(line):
 			o.line = line
 		case o.line == "" && kind == logline.Error && !isFrameLine(line):
@@ -246,24 +266,57 @@ func (o *outcome) readLog(text string, decided bool) {
 const maxTests = 100
 
 // isFailMark reports whether line says that something failed, but not what.
-func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
+func isFailMark(line string) bool {
+	return strings.Trim(line, "FAIL- ") == "" || exitEcho.MatchString(line)
+}
 
-// onlyExplores reports whether a command only reads: its output may contain any
-// word, and says nothing about its outcome.
-func onlyExplores(command string) bool {
-	if onlyFetches(command) {
-		return true
+// onlyExplores reports whether a line only reads: its output may contain any word, and
+// says nothing about its outcome.
+func onlyExplores(line string) bool {
+	commands := splitShell(line)
+	for _, c := range commands {
+		if s := plainCommand(c.text); s != "" && !onlyPrepares(s) && !exploresFiles(s) {
+			return false
+		}
 	}
-	first, _, _ := strings.Cut(command, " ")
-	switch first {
-	case "ls", "cat", "head", "printf", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date", "ps", "pgrep", "lsof", "du", "df", "for", "while", "test":
+	return true
+}
+
+// explorers are programs that only read.
+var explorers = strings.Fields(`ls cat head tail grep egrep fgrep rg ag find fd sed awk wc which type tree file stat jq yq diff cmp comm less
+	more sort uniq cut tr nl column env date ps pgrep lsof du df for test [ [[ tee xxd od hexdump strings md5sum sha256sum basename dirname
+	realpath readlink id whoami hostname uname nproc free history man tac fold pwd case`)
+
+// exploresFiles reports whether a command without wrappers only reads.
+func exploresFiles(command string) bool {
+	words := strings.Fields(command)
+	switch first := words[0]; {
+	case onlyFetches(command) || slices.Contains(explorers, first):
 		return true
-	case "git":
-		second, _, _ := strings.Cut(strings.TrimPrefix(command, "git "), " ")
-		return second != "commit" && second != "push" && second != "merge" && second != "rebase" && second != "checkout" && second != "switch" && second != "tag" && second != "cherry-pick" && second != "reset" && second != "revert" && second != "rm" && second != "mv" && second != "restore" && second != "stash"
+	case first == "xargs":
+		rest := slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
+		return len(rest) > 0 && slices.Contains(explorers, rest[0])
+	case first == "git":
+		return !slices.Contains(gitChanges, gitCommand(words))
 	}
 	return false
 }
+
+// gitCommand returns the command among the words of a line of git.
+func gitCommand(words []string) string {
+	for i := 1; i < len(words); i++ {
+		switch {
+		case words[i] == "-C" || words[i] == "-c":
+			i++
+		case !strings.HasPrefix(words[i], "-"):
+			return words[i]
+		}
+	}
+	return ""
+}
+
+// gitChanges are the commands of git that change something.
+var gitChanges = []string{"commit", "push", "pull", "merge", "rebase", "checkout", "switch", "tag", "cherry-pick", "reset", "revert", "rm", "mv", "restore", "stash", "am", "apply", "clone"}
 
 // printsContent reports whether a command prints what somebody else wrote, or the
 // output of a script in its arguments: the words of its output say nothing about how
@@ -294,11 +347,11 @@ func onlyFetches(command string) bool {
 func firstTelling(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "Exit code ") {
+		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) {
 			return line
 		}
 	}
-	return clipLine(text, 40)
+	return ""
 }
 
 // firstComplaint returns the first line of a failed command's output that names an
@@ -307,6 +360,7 @@ func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		switch kind := reader.Of(line); {
+		case kind >= logline.Error && (isNoise(line) || exitEcho.MatchString(strings.TrimSpace(line))):
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
 		case kind == logline.Trouble && trouble == "":
@@ -346,7 +400,7 @@ const maxBack = 12
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
-	if isFrameLine(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+	if isFrameLine(line) || isNoise(line) || isCode(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
 		return false
 	}
 	letters := 0

@@ -1,7 +1,9 @@
 package summarize
 
 import (
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/internal/clip"
 	"github.com/tiercompact/tiercompact/redact"
@@ -13,10 +15,13 @@ import (
 // its first and last paragraphs.
 func ownWords(body string) string {
 	var kept []string
-	until, shown := "", false
+	until, shown, diff := "", false, false
 	for line := range strings.Lines(clip.Bytes(body, maxScan)) {
 		line = strings.TrimRight(line, "\r\n")
 		t := strings.TrimSpace(line)
+		if diff = t != "" && (numberedDiff.MatchString(t) || diff && strings.HasPrefix(line, " ")); diff {
+			continue
+		}
 		switch {
 		case until != "":
 			if strings.HasPrefix(t, until) || strings.HasSuffix(t, until) {
@@ -26,8 +31,8 @@ func ownWords(body string) string {
 		case strings.HasPrefix(t, "```"), strings.HasPrefix(t, "~~~"):
 			until = t[:3]
 			continue
-		case strings.HasPrefix(t, `"""`) && strings.Count(t, `"""`) == 1:
-			until = `"""`
+		case (strings.HasPrefix(t, `"""`) || strings.HasPrefix(t, "'''")) && strings.Count(t, t[:3]) == 1:
+			until = t[:3]
 			continue
 		case isMarkup(t):
 			until = openElement(t)
@@ -77,8 +82,12 @@ func isShownLine(line string) bool {
 			return true
 		}
 	}
-	return false
+	r, _ := utf8.DecodeRuneInString(line)
+	return r >= '─' && r <= '▟'
 }
+
+// numberedDiff is a line of a diff with its number, as terminals show it.
+var numberedDiff = regexp.MustCompile(`^(?:[+-] ?\d+|\d+ ?[+-])(?: |$)`)
 
 // announcesText reports whether a line says that somebody else's text follows.
 func announcesText(line string) bool {

@@ -57,8 +57,10 @@ const maxItems, keptItems = 1000, 100
 // Text returns the whole record as lines, from which [NewRecord] continues.
 func (r *Record) Text() string {
 	n := r.snapshot()
-	facts := n.listFacts()
-	return renderFacts(facts)
+	for _, x := range n.list {
+		x.brief = false
+	}
+	return renderFacts(n.listFacts())
 }
 
 // Facts returns what [FactsOf] returns for all messages of the record, except for the
@@ -112,6 +114,8 @@ func (r *Record) Clone() *Record {
 	for _, x := range old.failures {
 		w.failures = append(w.failures, copies[x])
 	}
+	w.rules, w.decided = copiesOf(r.w.rules, copies), copiesOf(r.w.decided, copies)
+	w.turn.files = slices.Clone(w.turn.files)
 	w.step, w.steps = nil, nil
 	for _, s := range old.steps {
 		c := *s
@@ -123,6 +127,17 @@ func (r *Record) Clone() *Record {
 	}
 	w.pending, w.tasks, w.byID, w.cells = slices.Clone(w.pending), slices.Clone(w.tasks), maps.Clone(w.byID), maps.Clone(w.cells)
 	return &Record{&w}
+}
+
+// copiesOf returns the copies of the items that have one.
+func copiesOf(items []*summaryItem, copies map[*summaryItem]*summaryItem) []*summaryItem {
+	var list []*summaryItem
+	for _, x := range items {
+		if c := copies[x]; c != nil {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // dropOldItems drops all but the newest items of each kind; the first request stays.

@@ -28,6 +28,9 @@ type messageScanner struct {
 	byID    map[string]int // tasks that have an id
 	planID  string
 	planAt  int
+	turn    turnWork
+	rules   []*summaryItem    // rules that later ones may replace
+	decided []*summaryItem    // decisions that later messages may drop
 	cells   map[string]action // commands that ran on, by the number under which the client waits for them
 }
 
@@ -63,7 +66,10 @@ func (w *messageScanner) add(m chat.Message) {
 
 // recordResult records the actions of the newest call that p answers.
 func (w *messageScanner) recordResult(p chat.Part) {
-	w.flags = w.flags || p.Error
+	if p.Error && !w.flags {
+		w.flags = true
+		w.retractGuesses()
+	}
 	for i := len(w.pending) - 1; i >= 0 && i >= len(w.pending)-maxPending; i-- {
 		if c := w.pending[i]; c.id == p.ID {
 			w.pending = slices.Delete(w.pending, i, i+1)
@@ -91,7 +97,8 @@ func (w *messageScanner) finish() *itemList {
 		w.asked = nil // the turn goes on after the messages
 	}
 	w.finishTurn()
-	w.asked, w.answered = asked, !w.amid && !w.fresh
+	w.asked, w.answered, w.begin = asked, !w.amid && !w.fresh, w.turn.begin
+	w.shortenDone()
 	w.openTodos()
 	return w.itemList
 }
@@ -130,6 +137,7 @@ func (w *messageScanner) scanUser(m chat.Message) {
 	}
 	said := w.said
 	w.finishTurn()
+	w.turn = turnWork{begin: w.index, before: w.turn.begin}
 	w.scanTyped(body, said)
 }
 
@@ -221,82 +229,6 @@ func textSubstance(text string) float64 {
 		n++
 	}
 	return min(1, float64(n)/8)
-}
-
-// maxRules limits the rules of one message.
-const maxRules = 12
-
-func (w *messageScanner) scanRules(body string) {
-	taken := 0
-	for s := range sentences(body) {
-		if taken == maxRules {
-			return
-		}
-		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
-		if !statesRule(low) || citesOthers(low) || strings.HasSuffix(s, "?") {
-			continue
-		}
-		n := w.addItem(rule, clipLine(s, sentenceLen))
-		n.weight, n.end = 1, ""
-		taken++
-	}
-}
-
-// scanDecisions records the user's decisions, and those with a reason.
-func (w *messageScanner) scanDecisions(body string) {
-	taken := 0
-	for s := range sentences(body) {
-		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
-		firm := decisionWeight(low) >= firmWeight || directs(low) && givesReason(low)
-		if taken == maxRules || !firm || statesRule(low) || citesOthers(low) || strings.HasSuffix(s, "?") {
-			continue
-		}
-		n := w.addItem(decision, clipLine(s, sentenceLen))
-		n.weight = max(n.weight, decisionWeight(low), userWeight)
-		taken++
-	}
-}
-
-// scanDecision records a sentence that decides something, and returns its weight. A
-// question decides nothing.
-func (w *messageScanner) scanDecision(s, low string) float64 {
-	weight := decisionWeight(low)
-	if weight >= 1 && !strings.HasSuffix(s, "?") {
-		n := w.addItem(decision, clipLine(s, sentenceLen))
-		n.weight = max(n.weight, weight)
-	}
-	return weight
-}
-
-// finishTurn adds the last answer to the request of the turn.
-func (w *messageScanner) finishTurn() {
-	if w.said == "" {
-		return
-	}
-	text := conclusion(w.said)
-	if w.asked != nil {
-		w.asked.end = clipLine(text, answerLen)
-	}
-	n := w.putItem(summaryItem{kind: report, text: clipLine(text, sentenceLen+answerLen), id: w.saidID, last: w.saidAt})
-	n.weight = 1
-	w.said = ""
-}
-
-// conclusion returns the first sentences of a text that state something, not an
-// announcement.
-func conclusion(text string) string {
-	var kept []string
-	size := 0
-	for s := range sentences(text) {
-		if isAnnouncement(paddedLower(clip.Bytes(s, 200))) || saysNothing(s) {
-			continue
-		}
-		kept = append(kept, s)
-		if size += len(s); size > sentenceLen+answerLen {
-			break
-		}
-	}
-	return strings.Join(kept, " ")
 }
 
 // scanAssistant records the texts and actions of the assistant.

@@ -55,6 +55,18 @@ func TestWhatSettlesAFailure(t *testing.T) {
 		{"a build with another flag", []ran{{"npm run build", "Exit code 2\nsrc/a.ts(3,5): error TS2304: Cannot find name 'cart'."}, {"npm run build --silent", "built in 2 s"}}, ""},
 		{"a push by force", []ran{{"git push", " ! [rejected]        main -> main (fetch first)"}, {"git push --force-with-lease", "main -> main (forced update)"}}, ""},
 
+		{"a merge that a commit ends", []ran{{"git merge origin/main", "Exit code 1\nCONFLICT (content): Merge conflict in a.go\nAutomatic merge failed"}, {"git add -A && git commit --no-edit", "[topic 12ab34f] Merge branch 'main'"}}, ""},
+		{"a rebase that goes on", []ran{{"git rebase main", "Exit code 1\nCONFLICT (content): Merge conflict in a.go"}, {"GIT_EDITOR=true git rebase --continue", "Successfully rebased and updated refs/heads/topic."}}, ""},
+		{"a merge that is given up", []ran{{"git merge origin/main", "Exit code 1\nCONFLICT (content): Merge conflict in a.go"}, {"git merge --abort", ""}}, ""},
+		{"a commit that a hook refused", []ran{{"git commit -m 'first'", "Exit code 1\nlint: 3 errors"}, {"git commit -am 'second, without the typo'", "[main 1ab23cd] second"}}, ""},
+		{"another push", []ran{{"git push", " ! [rejected]        main -> main (fetch first)"}, {"git push -u origin topic", "new branch"}}, ""},
+		{"a program called rightly", []ran{{`node tools/store.cjs emit S-1 '{"a":1}'`, "Exit code 1\neventId: missing required field"}, {`node tools/store.cjs emit S-1 '{"eventId":2}'`, "ok"}}, ""},
+		{"tests whose output a script reads", []ran{{"go test -json ./cart/... | python3 -c \"\nimport sys\nprint('a; b')\"", "Passed: 89, Failed: 1"}, {"go test -json ./cart/... | tee /tmp/o | python3 -c \"\nimport sys; x = 1\nprint('c')\"", "Passed: 90, Failed: 0"}}, ""},
+		{"a build that grep hid", []ran{{"npm run build | grep -i error", "src/a.ts(3,5): error TS2304: Cannot find name 'cart'."}, {"npm run build", "built in 2 s"}}, ""},
+		{"a command after one that reads", []ran{{"ls dist && make deploy", "Exit code 2\ndist\nno route to host"}, {"ls dist", "dist"}}, "make deploy"},
+		{"another merge", []ran{{"git merge origin/main", "Exit code 1\nCONFLICT (content): Merge conflict in a.go"}, {"git status", "You have unmerged paths."}}, "git merge"},
+		{"another program after a wrong call", []ran{{"npm run build", "Exit code 127\nsh: tsc: command not found"}, {"npm run lint", "0 problems"}}, "npm run build"},
+
 		{"another package", []ran{{"go test ./billing/...", goRed}, {"go test ./util/...", "ok  \tshop/util\t0.004s"}}, "TestRoundHalfEven"},
 		{"another runner", []ran{{"npm test", jestRed}, {"go test ./...", "ok  \tshop/util\t0.004s"}}, "npm test"},
 		{"another program", []ran{{"make deploy", "Exit code 1\nno route to host"}, {"make test", "12 passed"}}, "make deploy"},

@@ -21,35 +21,19 @@ func (e extraction) taskState() []section {
 	open = append(open, listLines(e.rankedItems(failure, e.notInFacts), (*summaryItem).factLine)...)
 	goals := e.goalLines()
 	decided := func(n *summaryItem) bool {
-		return e.notInFacts(n) && n.saysWhy() && !slices.ContainsFunc(goals, func(l sectionLine) bool { return strings.Contains(l.text, n.text) })
+		return e.notInFacts(n) && n.saysWhy() && !n.reportsDone() && e.isUseful(n) && !slices.ContainsFunc(goals, func(l sectionLine) bool { return strings.Contains(l.text, n.text) })
 	}
+	reported := func(n *summaryItem) bool { return e.notInFacts(n) && n.saysWhy() && n.reportsDone() }
+	state := append(e.stateLines(), listLines(e.rankedItems(decision, reported), (*summaryItem).factLine)...)
 	return []section{
 		{title: "Goals", share: 0.28, lines: goals},
-		{title: "State", share: 0.16, lines: e.stateLines()},
+		{title: "State", share: 0.26, lines: state},
 		{title: "Constraints", share: 0.12, lines: listLines(e.rankedItems(rule, e.notInFacts), (*summaryItem).factLine)},
-		{title: "Decisions", share: 0.22, lines: listLines(e.rankedItems(decision, decided), (*summaryItem).factLine)},
+		{title: "Decisions", share: 0.16, lines: listLines(e.rankedItems(decision, decided), (*summaryItem).factLine)},
 		{title: "Outstanding", share: 0.12, lines: open},
 		{title: "Entities", share: 0.12, lines: entities},
 		{title: "Actions", share: 0.1, lines: listLines(e.rankedItems(command, e.tellsResult), (*summaryItem).factLine)},
 	}
-}
-
-// saysWhy reports whether a sentence is a choice, or gives a reason or names
-// something: a finding that a reader can use.
-func (x *summaryItem) saysWhy() bool {
-	low := paddedLower(x.text)
-	if x.weight < firmWeight && (strings.HasPrefix(low, " now ") || strings.HasPrefix(low, " before ")) || x.weight < firmWeight && containsAny(low, " likely ", " probably ", " maybe ", " might ", " perhaps ", " seems ", " seem ") {
-		return false // a guess
-	}
-	if x.weight >= firmWeight || givesReason(low) {
-		return true
-	}
-	for w := range wordTokens(x.text) {
-		if checkable(w) {
-			return true
-		}
-	}
-	return false
 }
 
 // filesRead returns the files read with their declarations.
@@ -65,7 +49,7 @@ func (e extraction) filesRead() []sectionLine {
 // tellsResult reports whether a command did more than read, and is listed nowhere
 // else.
 func (e extraction) tellsResult(n *summaryItem) bool {
-	return n.weight > 0 && e.notInFacts(n) && !e.told["- "+n.text]
+	return n.weight > 0 && e.notInFacts(n) && !e.told["- "+n.text] && !e.listedErrors()[n]
 }
 
 // goalLines returns the requests that the facts section lacks and their answers, the
@@ -95,10 +79,23 @@ func (e extraction) stateLines() []sectionLine {
 	}
 	for i := len(e.steps) - 1; i >= 0; i-- {
 		if s := e.steps[i]; len(s.outputs) > 0 {
-			return append(lines, sectionLine{"- last done: " + strings.Join(s.outputs, "; "), s.at + 1})
+			if untold := e.notListed(s.outputs); len(untold) > 0 {
+				lines = append(lines, sectionLine{"- last done: " + strings.Join(untold, "; "), s.at + 1})
+			}
+			return lines
 		}
 	}
 	return lines
+}
+
+// notListed returns the outputs of a step without the commands that the facts section
+// lists.
+func (e extraction) notListed(outputs []string) []string {
+	return slices.DeleteFunc(slices.Clone(outputs), func(s string) bool {
+		call, _, _ := strings.Cut(s, arrow)
+		path, removed := strings.CutPrefix(call, "removed ")
+		return strings.Contains(e.facts, "- "+strings.TrimSuffix(call, "…")) || removed && strings.Contains(e.facts, path+arrow+removedMark)
+	})
 }
 
 // unansweredLine reports that the last request has no answer, with its text if it is
@@ -246,7 +243,7 @@ func (e extraction) briefSections() []section {
 		add("Read: ", joinedLine(e.rankedItems(read, nil), 8))
 	}
 	add("Open: ", joinedLine(e.rankedItems(todo, nil), 4))
-	add("Ran: ", joinedLine(e.rankedItems(command, func(n *summaryItem) bool { return n.weight > 0 }), 3))
+	add("Ran: ", joinedLine(e.rankedItems(command, func(n *summaryItem) bool { return n.weight > 0 && !e.listedErrors()[n] }), 3))
 	return []section{{share: 1, lines: lines}}
 }
 

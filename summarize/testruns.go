@@ -31,6 +31,8 @@ func testRunners() []testRunner {
 		{"npm test", "js"}, {"npm t", "js"}, {"npm run test", "js"}, {"yarn test", "js"}, {"yarn run test", "js"}, {"pnpm test", "js"}, {"pnpm run test", "js"}, {"bun test", "js"}, {"jest", "js"}, {"vitest", "js"}, {"mocha", "js"}, {"node --test", "js"}, {"deno test", "js"},
 		{"mvn test", "java"}, {"mvn verify", "java"}, {"gradle test", "java"}, {"./gradlew test", "java"}, {"gradlew test", "java"},
 		{"rspec", "ruby"}, {"rake test", "ruby"}, {"rails test", "ruby"}, {"dotnet test", "dotnet"}, {"ctest", "c"}, {"swift test", "swift"}, {"phpunit", "php"}, {"mix test", "elixir"},
+		{"flutter test", "dart"}, {"dart test", "dart"}, {"playwright test", "playwright"}, {"cypress run", "cypress"}, {"zig build test", "zig"}, {"sbt test", "scala"}, {"bazel test", "bazel"}, {"nx test", "js"}, {"turbo test", "js"}, {"turbo run test", "js"},
+		{"lein test", "clojure"}, {"prove", "perl"}, {"busted", "lua"}, {"pest", "php"}, {"artisan test", "php"}, {"composer test", "php"}, {"ava", "js"}, {"meson test", "c"}, {"cabal test", "haskell"}, {"stack test", "haskell"},
 		{"go build", "check go build"}, {"go vet", "check go vet"}, {"golangci-lint run", "check golangci"}, {"staticcheck", "check staticcheck"},
 		{"tsc", "check tsc"}, {"eslint", "check eslint"}, {"ruff check", "check ruff"}, {"mypy", "check mypy"},
 		{"cargo build", "check cargo build"}, {"cargo check", "check cargo check"}, {"cargo clippy", "check clippy"},
@@ -50,11 +52,15 @@ func plainCommand(s string) string {
 		for _, w := range wrappers {
 			s = strings.TrimPrefix(s, w)
 		}
+		for _, folder := range []string{"./", "vendor/bin/", "node_modules/.bin/"} {
+			if rest, ok := strings.CutPrefix(s, folder); ok && folder != "./" || ok && (strings.HasPrefix(rest, "vendor/bin/") || strings.HasPrefix(rest, "node_modules/.bin/")) {
+				s = rest
+			}
+		}
 		if rest, ok := strings.CutPrefix(s, "timeout "); ok {
 			_, s, _ = strings.Cut(rest, " ")
 		}
-		first, rest, _ := strings.Cut(s, " ")
-		if name, _, ok := strings.Cut(first, "="); ok && name != "" && rest != "" && !strings.ContainsAny(name, "-/.\"'") {
+		if rest := withoutAssignment(s); rest != "" {
 			s = rest
 		}
 		if s = strings.TrimSpace(s); s == before {
@@ -77,24 +83,6 @@ func plainCommand(s string) string {
 	return strings.Join(kept, " ")
 }
 
-// subcommands returns the commands of a line that all succeed if it does, without
-// filters of their output.
-func subcommands(line string) []string {
-	line, _, _ = strings.Cut(line, "<<") // the body of a here document
-	var all []string
-	for s := range strings.SplitSeq(commandBreaks.Replace(line), "&&") {
-		s, _, _ = strings.Cut(s, " || ")
-		s, _, _ = strings.Cut(s, " | ")
-		if s = plainCommand(s); s != "" && !strings.HasPrefix(s, "cd ") && !strings.HasPrefix(s, "echo ") && !strings.HasPrefix(s, "export ") && !strings.HasPrefix(s, "set ") {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// commandBreaks makes && of what separates commands.
-var commandBreaks = strings.NewReplacer("; ", " && ", "\n", " && ")
-
 // commandKey returns what a command does, without its flags: `git push --force` does
 // what `git push` does.
 func commandKey(command string) string {
@@ -116,6 +104,14 @@ var (
 
 // testRunOf returns what a command without wrappers tests.
 func testRunOf(command string) testRun {
+	if words := strings.Fields(command); len(words) > 2 && strings.HasPrefix(words[1], "-") && slices.Contains([]string{"mvn", "gradle", "./gradlew", "gradlew", "npm", "yarn", "pnpm", "cargo", "dotnet"}, words[0]) {
+		command = strings.Join(append(append(words[:1:1], words[2:]...), words[1]), " ") // mvn -q test
+	}
+	if program, task, _ := strings.Cut(command, " "); strings.HasPrefix(task, ":") && (program == "gradle" || strings.HasSuffix(program, "gradlew")) {
+		if project, rest, ok := strings.Cut(task, ":test"); ok {
+			return readTestRun("java", strings.Fields(project+rest))
+		}
+	}
 	for _, r := range testRunners() {
 		rest, ok := strings.CutPrefix(command, r.words)
 		if !ok || rest != "" && rest[0] != ' ' && rest[0] != ':' {
@@ -139,7 +135,7 @@ func readTestRun(family string, words []string) testRun {
 				value = words[i]
 			}
 			run.filter = append(run.filter, namesOfPattern(value)...)
-		case slices.Contains(valueFlags, w) && i+1 < len(words):
+		case slices.Contains(valueFlags, w) && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") && (w != "--workspace" || family == "js"):
 			i++
 			if w == "-C" || w == "--prefix" || w == "--workspace" || w == "-w" {
 				run.paths = append(run.paths, words[i])
@@ -168,6 +164,9 @@ func namesOfPattern(pattern string) []string {
 // all that old tested.
 func (r testRun) covers(old testRun, test string) bool {
 	everywhere := r.everywhere
+	if r.family != old.family && slices.Contains(compilesFor(r.family), old.family) {
+		old.family = r.family // it compiled first
+	}
 	checks := strings.HasPrefix(r.family, "check ") || strings.HasPrefix(old.family, "check ")
 	if r.family == "" || old.family == "" || checks && r.family != old.family || r.family != old.family && (!everywhere || r.family != "suite" && old.family != "suite") {
 		return false
@@ -194,6 +193,18 @@ func (r testRun) covers(old testRun, test string) bool {
 		return len(old.paths) == 0
 	}
 	return slices.ContainsFunc(r.paths, ofTest) || len(old.paths) > 0 && !slices.ContainsFunc(old.paths, func(p string) bool { return !of(p) })
+}
+
+// compilesFor returns the families of the checks that a run of a family makes before its
+// own.
+func compilesFor(family string) []string {
+	switch family {
+	case "go", "check go vet", "check golangci", "check staticcheck":
+		return []string{"check go build"}
+	case "rust", "check clippy", "check cargo build", "check cargo check":
+		return []string{"check cargo build", "check cargo check"}
+	}
+	return nil
 }
 
 // pathWithin reports whether path is dir or in it: dir may end in /...
@@ -228,14 +239,21 @@ func familyOfOutput(text string) string {
 
 // openFailure is what is still wrong after a command failed.
 type openFailure struct {
-	runs  []testRun
-	keys  []string // of its commands that have not succeeded since
-	tests []string // of the tests that failed, those that have not passed since
-	named bool     // the output named the tests
+	runs    []testRun
+	lines   []string // its commands with their flags that have not succeeded since
+	keys    []string // of its commands that have not succeeded since
+	tests   []string // of the tests that failed, those that have not passed since
+	named   bool     // the output named the tests
+	misused bool     // the command was called wrongly
+	later   int      // commands that went well since, if it was
 }
 
+// maxLater is the number of commands that go well after one that was called wrongly, from
+// which the work has gone on without it.
+const maxLater = 5
+
 func failureOf(command string, o outcome, output string) *openFailure {
-	f := &openFailure{tests: slices.Clone(o.tests), named: len(o.tests) > 0}
+	f := &openFailure{tests: slices.Clone(o.tests), named: len(o.tests) > 0, misused: o.wasMisused()}
 	for _, s := range subcommands(command) {
 		run := testRunOf(s)
 		if run.family == "suite" {
@@ -244,7 +262,7 @@ func failureOf(command string, o outcome, output string) *openFailure {
 		if run.family != "" {
 			f.runs = append(f.runs, run)
 		}
-		f.keys = append(f.keys, commandKey(s))
+		f.keys, f.lines = append(f.keys, commandKey(s)), append(f.lines, s)
 	}
 	return f
 }
@@ -254,13 +272,20 @@ func failureOf(command string, o outcome, output string) *openFailure {
 // fail are its own.
 func (f *openFailure) settle(command string, o outcome, output string) bool {
 	passed := !o.failed
+	if passed && f.misused {
+		if f.later++; f.later >= maxLater {
+			return true
+		}
+	}
 	if !passed && (len(o.tests) == 0 || !f.named) {
 		return false
 	}
 	for _, s := range subcommands(command) {
 		if passed && !f.named {
-			key := commandKey(s)
-			f.keys = slices.DeleteFunc(f.keys, func(k string) bool { return k == key })
+			f.keys = slices.DeleteFunc(f.keys, func(k string) bool { return f.settlesCommand(s, k) })
+		}
+		if passed {
+			f.lines = slices.DeleteFunc(f.lines, func(line string) bool { return line == s })
 		}
 		run := testRunOf(s)
 		if run.family == "suite" {
@@ -274,7 +299,49 @@ func (f *openFailure) settle(command string, o outcome, output string) bool {
 		}
 	}
 	if f.named {
-		return len(f.tests) == 0
+		return len(f.tests) == 0 || len(f.lines) == 0
 	}
 	return len(f.keys) == 0
+}
+
+// settlesCommand reports whether a command that succeeded settles the failed one with
+// the given key: it is the same one; or the same step of git, which is done now or given
+// up; or it is the same program, called rightly after it was called wrongly.
+func (f *openFailure) settlesCommand(command, failed string) bool {
+	key := commandKey(command)
+	if key == failed {
+		return true
+	}
+	words, old := strings.Fields(command), strings.Fields(failed)
+	if len(words) > 0 && len(old) > 0 && words[0] == "git" && old[0] == "git" {
+		return settlesGit(gitCommand(words), gitCommand(old), command)
+	}
+	head := commandHead(key)
+	return f.misused && head != "" && head == commandHead(failed)
+}
+
+// settlesGit reports whether a command of git, in a line that succeeded, settles a failed
+// one: a conflict ends with a commit or a push.
+func settlesGit(command, failed, line string) bool {
+	switch failed {
+	case "merge", "cherry-pick", "rebase", "revert", "pull", "am", "stash":
+		again := command == failed && failed != "merge" && failed != "cherry-pick"
+		ended := command == failed && containsAny(line, "--continue", "--abort", "--skip", "--quit")
+		return again || ended || command == "commit" || command == "push" || command == "reset" && strings.Contains(line, "--hard")
+	}
+	return command == failed || command == "push"
+}
+
+// commandHead returns the words of a command that say what it does, without the values
+// that follow: at most three.
+func commandHead(key string) string {
+	words := strings.Fields(key)
+	if len(words) > 1 && slices.Contains([]string{"node", "python", "python3", "bash", "sh", "ruby", "bun", "deno", "tsx", "npx"}, words[0]) {
+		words = words[1:]
+	}
+	n := 1
+	for n < min(3, len(words)) && !strings.ContainsAny(words[n], "{}\"'$=:,;<>") {
+		n++
+	}
+	return strings.Join(words[:min(n, len(words))], " ")
 }

@@ -30,7 +30,9 @@ func clipLine(s string, limit int) string {
 		line = clip.Bytes(strings.TrimSpace(s), limit)
 	}
 	cut = cut || len(s) > 4*limit+utf8.UTFMax
-	line = balanceMarks(balanceMarks(strings.ToValidUTF8(line, ""), `"`), "`")
+	if balanced := balanceMarks(balanceMarks(strings.ToValidUTF8(line, ""), `"`), "`"); balanced != line {
+		line = strings.Join(strings.Fields(balanced), " ")
+	}
 	if cut {
 		line = strings.TrimRight(line, " ,;:.(") + "…"
 	}

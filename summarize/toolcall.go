@@ -35,13 +35,6 @@ type action struct {
 	full    string      // runs: the whole command; "" if object is all of it
 }
 
-// A todoEntry is an entry of a list of todos.
-type todoEntry struct {
-	id, text string
-	done     bool
-	dropped  bool // it is not to be done any more
-}
-
 // actionsOf returns the actions of a call: one, or one for each file of a patch.
 func actionsOf(name, args string) []action {
 	var fields map[string]any
@@ -56,6 +49,13 @@ func actionsOf(name, args string) []action {
 	}
 	if a, ok := readPlan(name, fields); ok {
 		return []action{a}
+	}
+	if progress := firstText(fields, "task_progress"); progress != "" { // Cline's tools report it beside what they do
+		delete(fields, "task_progress")
+		rest, _ := json.Marshal(fields)
+		if todos := readChecklist(progress); len(todos) > 0 {
+			return append([]action{{kind: plans, tool: name, whole: true, todos: todos}}, actionsOf(name, string(rest))...)
+		}
 	}
 	if script := firstText(fields, "input", "code", "script"); isToolScript(script) {
 		if acts := scriptActions(script); len(acts) > 0 {
@@ -148,7 +148,7 @@ func describe(fields map[string]any) string {
 // commandLine returns a shell command as one line, without the change of
 // directory before it and without the bodies of here documents.
 func commandLine(command string) string {
-	command = strings.TrimSpace(strings.ReplaceAll(command, " 2>&1", ""))
+	command = strings.TrimSpace(strings.ReplaceAll(withoutComments(command), " 2>&1", ""))
 	for strings.HasPrefix(command, "cd ") {
 		_, rest, ok := strings.Cut(command, "&&")
 		if !ok {
@@ -158,7 +158,7 @@ func commandLine(command string) string {
 	}
 	before, body, ok := strings.Cut(command, "<<")
 	if !ok {
-		return clipLine(command, 160)
+		return clipLine(joinLines(command), 160)
 	}
 	before = strings.TrimRight(before, " $(\"'")
 	before = strings.TrimSuffix(before, "$(cat")
@@ -168,6 +168,42 @@ func commandLine(command string) string {
 		return clipLine(before, 100) + " " + clipLine(first, 100)
 	}
 	return clipLine(before, 160)
+}
+
+// joinLines returns a shell command of several lines as one, without comments and without
+// what only prepares the first command.
+func joinLines(command string) string {
+	if !strings.Contains(command, "\n") {
+		return command
+	}
+	var b strings.Builder
+	commands := splitShell(command)
+	for i, c := range commands {
+		if b.Len() == 0 && c.operator == ";" && i < len(commands)-1 && onlyPrepares(c.text) {
+			continue
+		}
+		b.WriteString(c.text)
+		if i < len(commands)-1 {
+			b.WriteString(strings.TrimSuffix(" "+c.operator, " ;"))
+			if c.operator == ";" {
+				b.WriteByte(';')
+			}
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// withoutComments returns a shell command without the comments before it.
+func withoutComments(command string) string {
+	for {
+		command = strings.TrimLeft(strings.TrimSpace(command), "\\ \t\n")
+		line, rest, more := strings.Cut(command, "\n")
+		if !more || !strings.HasPrefix(line, "#") {
+			return command
+		}
+		command = rest
+	}
 }
 
 // patchActions returns a change for each file in a patch.
@@ -254,37 +290,11 @@ func addDeclaration(names []string, line string) []string {
 			_, rest, _ = strings.Cut(rest, ")")
 		}
 		for w := range wordTokens(rest) {
-			if len(names) < maxNames && !slices.Contains(names, w.text) {
+			if strings.Trim(w.text, "_") != "" && len(names) < maxNames && !slices.Contains(names, w.text) {
 				names = append(names, w.text)
 			}
 			break
 		}
 	}
 	return names
-}
-
-// readPlan reads the list of todos of tools that keep one.
-func readPlan(name string, fields map[string]any) (action, bool) {
-	a := action{kind: plans, tool: name, whole: true}
-	for _, key := range []string{"todos", "plan"} {
-		entries, _ := fields[key].([]any)
-		for _, e := range entries {
-			if f, ok := e.(map[string]any); ok {
-				status := firstText(f, "status")
-				a.todos = append(a.todos, todoEntry{text: firstText(f, "content", "step", "title", "text"), done: status == "completed" || status == "done", dropped: status == "cancelled"})
-			}
-		}
-		if len(a.todos) > 0 {
-			return a, true
-		}
-	}
-	a.whole = false
-	switch {
-	case name == "TaskCreate":
-		a.todos = []todoEntry{{text: firstText(fields, "subject")}}
-	case name == "TaskUpdate":
-		status := firstText(fields, "status")
-		a.todos = []todoEntry{{id: firstText(fields, "taskId"), done: status == "completed", dropped: status == "deleted"}}
-	}
-	return a, len(a.todos) > 0
 }

@@ -107,6 +107,9 @@ var exits = []*regexp.Regexp{
 	regexp.MustCompile(`^"?(?:process )?exit[ _]?(?:code|status)"?[ :=]+(-?\d+)\.?$`),
 	regexp.MustCompile(`^<(?:returncode|exit_?code|exit_status)>\s*(-?\d+)\s*</`),
 	regexp.MustCompile(`^[\[(<]?(?:the )?(?:process|command|program|script|shell|task)?(?: (?:was|has|execution))? ?(?:finished|completed|executed|failed|exited|ended|terminated)? ?(?:successfully )?(?:with|and returned)? ?(?:exited with )?(?:exit )?(?:code|status):? (-?\d+)\.?[\])>]?$`),
+	regexp.MustCompile(`^command executed\b.*\bexit code: (-?\d+)$`),
+	regexp.MustCompile(`^[\[(]?(?:command|shell|process) exited (?:with )?(-?\d+)[\])]?\.?$`),
+	regexp.MustCompile(`^\[exit (-?\d+)\]$`),
 	regexp.MustCompile(`^exit[:=] ?(-?\d+)$`),
 	regexp.MustCompile(`^return ?code[:=]? ?(-?\d+)$`),
 }
@@ -162,7 +165,7 @@ func exitCodeOf(line string) (code int, known bool) {
 		return 0, false // the patterns take far longer
 	}
 	line = strings.ToLower(strings.TrimSpace(chat.Visible(line)))
-	if !strings.Contains(line, "code") && !strings.Contains(line, "status") && !strings.HasPrefix(line, "exit") {
+	if !strings.Contains(line, "code") && !strings.Contains(line, "status") && !strings.HasPrefix(line, "exit") && !strings.Contains(line, " exited ") && !strings.HasPrefix(line, "[exit ") {
 		return 0, false
 	}
 	for _, e := range exits {
@@ -200,7 +203,7 @@ func parseDigits(s string) int {
 // isHeader reports whether a tool wrote a line before an output.
 func isHeader(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
-	for _, h := range []string{"chunk id:", "wall time:", "wall time ", "script completed", "warning: truncated output", "command:", "directory:", "exit", "process exited", "original token", "total output", "cwd:", "duration:"} {
+	for _, h := range []string{"chunk id:", "wall time:", "wall time ", "script completed", "warning: truncated output", "command:", "directory:", "exit", "process exited", "command executed", "original token", "total output", "cwd:", "duration:"} {
 		if strings.HasPrefix(line, h) {
 			return true
 		}
