@@ -217,7 +217,8 @@ func chosenPart(s string) string {
 	return s
 }
 
-// unwantedPart returns what a padded sentence says is not to be used any more.
+// unwantedPart returns what a padded sentence says is not to be used any more. One of its
+// own, or a separate one, is what never was.
 func unwantedPart(s string) string {
 	for _, word := range []string{" instead of ", " rather than ", " switch from ", " switching from ", " switched from ", " move away from ", " no longer use ", " no longer uses ", " not use ", " don't use ", " revert ", " reverted ", " drop ", " dropped ", " replace ", " replaced ", " replacing ", " abandon ", " abandoned ", " gave up ", " give up "} {
 		_, rest, ok := strings.Cut(s, word)
@@ -228,6 +229,9 @@ func unwantedPart(s string) string {
 			if before, _, ok := strings.Cut(rest, end); ok && before != "" {
 				rest = before + " "
 			}
+		}
+		if containsAny(rest, " own ", " separate ") {
+			return ""
 		}
 		return " " + rest
 	}

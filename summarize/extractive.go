@@ -178,7 +178,7 @@ func (e extraction) itemRank(n *summaryItem) float64 {
 
 // notInFacts reports whether the facts section lacks n.
 func (e extraction) notInFacts(n *summaryItem) bool {
-	return !e.told["- "+n.factLine()] && !e.told["- "+n.text] && !e.told["- "+n.requestText()] && (n.kind != decision || !strings.Contains(e.facts, n.text))
+	return !e.told["- "+n.factLine()] && !e.told["- "+n.text] && !e.told["- "+n.requestText()] && !e.told["- "+joinOutcome(n.text, n.end)] && (n.kind != decision || !strings.Contains(e.facts, n.text))
 }
 
 // listLines writes items as list items.

@@ -39,6 +39,7 @@ type fact struct {
 	kind  itemKind
 	line  string
 	short string // without the outcome, if the line is too long
+	whole string // of a request whose turn is over: with all its words
 	order int    // position among its kind
 	score float64
 	size  int
@@ -89,7 +90,7 @@ func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 		}
 		over := count(text) - maxTokens
 		if over <= 0 {
-			return text
+			return wholeRequests(kept, text, maxTokens, count)
 		}
 		for over > 0 && len(kept) > 0 { // the headings
 			last := kept[len(kept)-1]
@@ -103,6 +104,25 @@ func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 			over += last.size
 		}
 	}
+}
+
+// wholeRequests returns text, the rendered facts, with the requests of finished turns in
+// full as far as there is room for them; facts are in the order of their scores.
+func wholeRequests(facts []*fact, text string, maxTokens int, count func(string) int) string {
+	spare := maxTokens - count(text)
+	for _, f := range facts {
+		if f.whole == "" || f.whole == f.line {
+			continue
+		}
+		if more := max(0, count(f.whole)) + 1 - f.size; more <= spare {
+			spare -= more
+			f.line = f.whole
+		}
+	}
+	if whole := renderFacts(facts); count(whole) <= maxTokens {
+		return whole
+	}
+	return text
 }
 
 // withoutToldDecisions drops decisions that a request says, and outcomes of requests
@@ -119,7 +139,7 @@ func withoutToldDecisions(facts []*fact) []*fact {
 	}
 	for _, f := range facts {
 		if end := strings.TrimPrefix(f.line, f.short+arrow); f.short != "" && end != f.line && strings.Contains(decided.String(), strings.TrimSuffix(end, "…")) {
-			f.line = f.short
+			f.line, f.whole = f.short, strings.TrimSuffix(f.whole, arrow+end)
 		}
 	}
 	said := asked.String()
@@ -237,7 +257,7 @@ func (n *itemList) listFacts() []*fact {
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			if k.kind == request && x.end != "" {
-				f.short = "- " + x.requestText()
+				f.short, f.whole = "- "+x.requestText(), "- "+joinOutcome(x.text, x.end)
 			}
 			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
 			facts = append(facts, f)

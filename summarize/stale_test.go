@@ -105,12 +105,6 @@ func TestWhatIsStaleIsNotTold(t *testing.T) {
 			w.user("Never log passwords in internal/auth. Never log passwords in internal/billing.")
 			w.says("ok")
 		}, nil, []string{"in internal/auth.", "in internal/billing."}},
-		{"a finished request", func(w *sessionWriter) {
-			w.user("Please look at the importer and at everything that calls it, " + strings.Repeat("also at the places which nobody remembers, ", 4) + "and tell me who rounds.")
-			w.says("Only billing.Round rounds.")
-			w.user("And the exporter, does it round, and if it does not, why does it not, " + strings.Repeat("or does it only seem so to a reader who is new here, ", 3) + "please?")
-			w.says("It does not round.")
-		}, []string{"and tell me who rounds"}, []string{"Only billing.Round rounds.", "who is new here, please?"}},
 		{"an announcement as an outcome", func(w *sessionWriter) {
 			w.user("Add the section for tests to CLAUDE.md.")
 			edit(w, "Good, I'll add a new section after line 43.", "CLAUDE.md", "## Tests")
@@ -178,5 +172,25 @@ func TestASummaryOfFactsAloneDeniesNothing(t *testing.T) {
 	got := summaryOf(t, w.messages)
 	if strings.Contains(got, "no request") || !strings.Contains(got, "node tools/store.cjs") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// A finished request is verbatim if there is room for it, else its beginning remains.
+func TestAFinishedRequestIsShortenedIfRoomIsTight(t *testing.T) {
+	var w sessionWriter
+	w.user("Please look at the importer and at everything that calls it, " + strings.Repeat("also at the places which nobody remembers, ", 4) + "and tell me who rounds.")
+	w.says("Only billing.Round rounds.")
+	w.user("And the exporter?")
+	w.says("It does not round.")
+	words := func(text string) int { return len(strings.Fields(text)) }
+	const wanted = "nobody remembers, and tell me who rounds. → Only billing.Round rounds."
+	if got := summarize.FactsOf(w.messages, "", 200, words); !strings.Contains(got, wanted) {
+		t.Errorf("no %q in\n%s", wanted, got)
+	}
+	got := summarize.FactsOf(w.messages, "", 44, words)
+	for _, want := range []string{"everything that calls it,", "… → Only billing.Round rounds.", "And the exporter? → It does not round."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
 	}
 }
