@@ -46,6 +46,8 @@ func shrinkToFit(text string, names []string, facts string, maxTokens int, count
 		switch {
 		case count(content) <= maxTokens:
 			return content
+		case isOnlyOpening(text) && facts != "":
+			text = "" // it says less than any fact
 		case len(names) > 0:
 			names = names[:len(names)/2]
 		case facts != "":
@@ -56,6 +58,11 @@ func shrinkToFit(text string, names []string, facts string, maxTokens int, count
 			return ""
 		}
 	}
+}
+
+func isOnlyOpening(text string) bool {
+	rest, ok := withoutOpening(text)
+	return ok && rest == ""
 }
 
 func halfLines(s string) string {

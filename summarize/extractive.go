@@ -42,6 +42,9 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 		return text, nil
 	}
 	if r.Facts != "" && (strategy == TaskState || strategy == CodeDelta) {
+		if r.countTokens(opening) > limit {
+			return shortOpening, nil
+		}
 		return opening, nil // of the facts
 	}
 	return nothingFound, nil
@@ -65,10 +68,11 @@ func itemsOf(r Request, s Strategy) *itemList {
 // was written from the record, because the record knows how each thing is now.
 func carried(r Request, s Strategy) string {
 	previous, _, _ := Split(r.Previous)
-	if r.Work != nil && s != DecisionLog && (strings.HasPrefix(previous, opening) || strings.HasPrefix(previous, briefOpening)) {
+	rest, sections := withoutOpening(previous)
+	if r.Work != nil && s != DecisionLog && (sections || strings.HasPrefix(previous, briefOpening)) {
 		return ""
 	}
-	return strings.TrimPrefix(previous, opening+"\n")
+	return rest
 }
 
 const nothingFound = "These messages contain no request, decision or action."

@@ -30,7 +30,7 @@ func factKinds() []factKind {
 		{todo, "Open todos:", 1.1},
 		{done, "Done todos:", 0.4},
 		{failure, "Last errors:", 1.1},
-		{picture, "Images:", 0.6},
+		{picture, "Images:", 1.1},
 	}
 }
 

@@ -9,6 +9,19 @@ import (
 // opening is the first line of a summary in sections.
 const opening = "Notes on the earlier part of this session, which this summary replaces:"
 
+// shortOpening is an opening for little room.
+const shortOpening = "Earlier:"
+
+// withoutOpening returns the text of a summary after its opening, and whether it has one.
+func withoutOpening(text string) (rest string, ok bool) {
+	for _, line := range []string{opening, shortOpening} {
+		if rest, ok := strings.CutPrefix(text, line); ok {
+			return strings.TrimPrefix(rest, "\n"), true
+		}
+	}
+	return text, false
+}
+
 // briefOpening begins a brief summary.
 const briefOpening = "The user asked: "
 
