@@ -274,15 +274,21 @@ func (cfg *settings) forRound(plain map[string]bool) *settings {
 		own.countText, own.countMessage = c.Text, c.Message
 	}
 	if cfg.known != nil {
-		rules, remembered := cfg.secrets, cfg.redactor(cfg.known.Remembered)
-		own.secrets = newTextMemo(func(text string) string {
-			if plain[text] {
-				return remembered(text)
-			}
-			return rules(text)
-		}).resultFor
+		own.secrets = newTextMemo(cfg.secretsBeside(plain)).resultFor
 	}
 	return &own
+}
+
+// secretsBeside returns cfg.secrets for texts of which plain are known to change only by
+// the secrets that were learnt.
+func (cfg *settings) secretsBeside(plain map[string]bool) func(string) string {
+	rules, remembered := cfg.secrets, cfg.redactor(cfg.known.Remembered)
+	return func(text string) string {
+		if plain[text] {
+			return remembered(text)
+		}
+		return rules(text)
+	}
 }
 
 // count has f count with the given functions; if a call of Count does not return, f

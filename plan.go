@@ -128,7 +128,8 @@ func (r *round) belowSoft() bool {
 func (s *Session) newRound(d decision) *round {
 	plain := s.learnSecrets(d.t.messages)
 	s.mu.Lock()
-	cfg := s.cfg.forRound(plain)
+	cfg := s.cfg.forRound(withTexts(s.plain, plain))
+	s.plain = nil
 	s.mu.Unlock()
 	work, recorded := s.recordWork(cfg)
 	s.mu.Lock()

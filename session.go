@@ -37,6 +37,7 @@ type Session struct {
 	unlisted    []string // recall ids of rounds that no id in the conversation leads to
 	summary     int      // number of the newest session summary
 	models      outages
+	plain       map[string]bool   // texts since the last round in which rules of redaction find nothing
 	work        *summarize.Record // of the work, without secrets; its contents are guarded by recording
 	fresh       []chat.Message    // not in work yet, oldest first
 	failedStep  *failedStep       // the last step, if it could not be archived
@@ -85,6 +86,7 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 		o = s.begin(request{})
 	}
 	s.mu.Unlock()
+	s.recordArrived([]chat.Message{added})
 	report, err := s.carryOut(ctx, &o)
 	report.Message = id
 	return report, err
@@ -155,11 +157,17 @@ func (s *Session) AddFile(ctx context.Context, path, text string) (Report, error
 
 // Load adds history without a check: nothing is compacted, and no cooldown begins.
 func (s *Session) Load(messages []chat.Message) error {
-	entries := s.cfg.measured(messages)
+	loaded, err := s.appendAll(s.cfg.measured(messages))
+	s.recordArrived(loaded)
+	return err
+}
+
+// appendAll appends messages without a check, and returns them as they are in the session.
+func (s *Session) appendAll(entries []measuredMessage) (chat.Transcript, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return ErrClosed
+		return nil, ErrClosed
 	}
 	from := len(s.t.messages)
 	s.t.growCapacity(len(entries))
@@ -169,7 +177,7 @@ func (s *Session) Load(messages []chat.Message) error {
 	s.summary = max(s.summary, s.t.summaryNumber())
 	loaded := s.t.messages[from:len(s.t.messages):len(s.t.messages)]
 	s.fresh = append(s.fresh, loaded...)
-	return s.recordDone(func(f Recorder) error { return f.Load(loaded) })
+	return loaded, s.recordDone(func(f Recorder) error { return f.Load(loaded) })
 }
 
 // Messages returns the present conversation, each message with its state. The slice is
