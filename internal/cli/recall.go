@@ -52,8 +52,10 @@ best first, "entry" the messages of an id.`,
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
 	f.BoolVar(&o.all, "all", false, "every session of the archive, which is the default without --session")
-	f.IntVar(&o.query.Tokens, "tokens", recall.DefaultTokens, "print at most so many `tokens` (cl100k)")
-	f.IntVarP(&o.query.Most, "most", "n", 0, "at most so many `hits` of a search (default: as many as fit)")
+	f.IntVar(&o.query.Tokens, "tokens", recall.DefaultTokens, "max `tokens` (cl100k) of what is printed")
+	f.IntVarP(&o.query.Max, "max", "n", 0, "max `hits` of a search (default: as many as fit)")
+	f.IntVar(&o.query.Max, "most", 0, "the former name of --max")
+	cmd.Flag("most").Hidden = true
 	f.IntVar(&o.query.Neighbours, "neighbours", 0, "show so many `passages` before and after each hit")
 	f.StringVar(&o.query.File, "file", "", "only text of this file: a `path`, or its end")
 	f.StringVar(&o.role, "role", "", "only messages of a `role`: user, assistant, tool or system")
@@ -90,8 +92,8 @@ func (o *recallOptions) checkFlags(cmd *cobra.Command, now time.Time) error {
 	switch o.query.Role = chat.Role(strings.ToLower(o.role)); {
 	case o.query.Tokens < 1:
 		return usageErrorf("--tokens must be above 0, is %d", o.query.Tokens)
-	case o.query.Most < 0 || o.query.Most == 0 && cmd.Flags().Changed("most"):
-		return usageErrorf("--most must be above 0, is %d", o.query.Most)
+	case o.query.Max < 0 || o.query.Max == 0 && (cmd.Flags().Changed("max") || cmd.Flags().Changed("most")):
+		return usageErrorf("--max must be above 0, is %d", o.query.Max)
 	case o.query.Neighbours < 0:
 		return usageErrorf("--neighbours must not be below 0, is %d", o.query.Neighbours)
 	case o.message < 0:

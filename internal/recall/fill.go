@@ -59,7 +59,7 @@ func (f *filler) fill(ctx context.Context, all []ranked) error {
 		}
 		f.damage = errors.Join(f.damage, err)
 		for i, r := range next {
-			if f.query.Most > 0 && len(f.hits) >= f.query.Most || misses >= maxMisses {
+			if f.query.Max > 0 && len(f.hits) >= f.query.Max || misses >= maxMisses {
 				return nil
 			}
 			if len(f.hits) > 0 && f.tooLong(r.doc) {

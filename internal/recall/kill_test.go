@@ -36,7 +36,7 @@ func openArchive(t *rapid.T, root string) *archive.Dir {
 // foundWords returns the steps that a search finds, of those up to last.
 func foundWords(t *rapid.T, s *IndexedStore, last int) (found []int) {
 	for n := 1; n <= last; n++ {
-		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Most: 1})
+		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Max: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func foundBy(t *testing.T, root string, last int) (found []int) {
 	s := Indexed(other, "")
 	defer s.Close()
 	for n := 1; n <= last; n++ {
-		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Most: 1})
+		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Max: 1})
 		must(t, err)
 		if len(r.Hits) > 0 && strings.Contains(r.Hits[0].Text, fmt.Sprintf("word%dx1 ", n)) {
 			found = append(found, n)
