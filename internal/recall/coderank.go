@@ -15,7 +15,7 @@ import (
 // What a coding session removed is mostly text of files, often the same text several
 // times. These weights are added to those of words; docs/RECALL.md says what each brings.
 const (
-	contextWeight    = 0.8  // what the conversation is about now
+	contextWeight    = 1    // what the conversation is about now
 	definitionWeight = 0.6  // a definition of a name in the query
 	bareWeight       = 4    // a call or a result that hardly has text, if text of a file is looked for
 	bareOtherwise    = 0.3  // the same for other queries
