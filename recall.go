@@ -274,7 +274,7 @@ func (s *Session) Search(ctx context.Context, text string, n int) ([]SearchHit, 
 	if strings.TrimSpace(text) == "" || n <= 0 {
 		return nil, ctx.Err()
 	}
-	r, err := s.SearchBy(ctx, recall.Query{Text: text, Most: n, Tokens: math.MaxInt})
+	r, err := s.SearchBy(ctx, recall.Query{Text: text, Max: n, Tokens: math.MaxInt})
 	return r.Hits, errors.Join(err, s.cfg.redactError(r.Damaged))
 }
 

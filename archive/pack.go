@@ -146,11 +146,39 @@ type frameKey struct {
 	first int
 }
 
+// An aheadReader reads more than it is asked for: frames follow one another.
+type aheadReader struct {
+	r    io.ReaderAt
+	size int64
+	at   int64
+	data []byte // of the file, from at
+	room []byte
+}
+
+const aheadBytes = 1 << 16
+
+// bytesAt returns n bytes of the file, fewer at its end. They are valid until the next
+// call.
+func (a *aheadReader) bytesAt(at int64, n int) ([]byte, error) {
+	if at < a.at || at+int64(n) > a.at+int64(len(a.data)) {
+		if a.room == nil {
+			a.room = make([]byte, min(max(aheadBytes, maxFrameLine), a.size))
+		}
+		got, err := a.r.ReadAt(a.room[:min(int64(len(a.room)), a.size-at)], at)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		a.at, a.data = at, a.room[:got]
+	}
+	from := at - a.at
+	return a.data[from:min(int64(len(a.data)), from+int64(n))], nil
+}
+
 // scan finds the frames of p.
 func (p *packFile) scan() error {
-	lines := sha256.New()
+	lines, ahead := sha256.New(), &aheadReader{r: p.f, size: p.size}
 	for at := int64(0); at < p.size; {
-		f, line, err := p.frameAt(at)
+		f, line, err := p.frameAt(ahead, at)
 		if err != nil && !errors.Is(err, ErrDamaged) {
 			return err
 		}
@@ -185,9 +213,9 @@ func (p *packFile) scan() error {
 }
 
 // frameAt returns the frame whose line begins at an offset, and the line.
-func (p *packFile) frameAt(at int64) (f frame, line string, err error) {
-	b := make([]byte, min(maxFrameLine, p.size-at))
-	if _, err := p.f.ReadAt(b, at); err != nil && err != io.EOF {
+func (p *packFile) frameAt(ahead *aheadReader, at int64) (f frame, line string, err error) {
+	b, err := ahead.bytesAt(at, int(min(maxFrameLine, p.size-at)))
+	if err != nil {
 		return f, "", err
 	}
 	text, _, ended := strings.Cut(string(b), "\n")
@@ -202,14 +230,14 @@ func (p *packFile) frameAt(at int64) (f frame, line string, err error) {
 		}
 	}
 	f.at = at + int64(len(text)) + 1
-	var end [1]byte
 	if f.at+int64(f.length) >= p.size {
 		return f, "", errChanged
 	}
-	if _, err := p.f.ReadAt(end[:], f.at+int64(f.length)); err != nil {
+	end, err := ahead.bytesAt(f.at+int64(f.length), 1)
+	if err != nil {
 		return f, "", err
 	}
-	if end[0] != '\n' {
+	if len(end) < 1 || end[0] != '\n' {
 		return f, "", errChanged
 	}
 	return f, text + "\n", nil
@@ -253,11 +281,25 @@ func (p *packFile) text(f frame) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+	r := inflaters.Get().(inflater) // nothing else is put there
+	defer inflaters.Put(r)
+	var text bytes.Buffer
+	text.Grow(4 * len(b))
+	if err = r.Reset(bytes.NewReader(b), nil); err == nil {
+		_, err = text.ReadFrom(r)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return text, nil
+	return text.Bytes(), nil
+}
+
+// inflaters are readers for text: a new one takes more time than a frame.
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+type inflater interface {
+	io.Reader
+	flate.Resetter
 }
 
 // find returns the frame of a kind for step n.

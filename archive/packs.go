@@ -32,6 +32,9 @@ type packs struct {
 	blocks []itemPlace // by number
 	again  []itemPlace // copies of some of these
 	cache  []cachedBlock
+
+	pending []*packFile // not scanned yet, by their steps
+	near    int         // the step of the frame that was read last
 }
 
 // An itemPlace is a frame of items.
@@ -49,12 +52,22 @@ type cachedBlock struct {
 // maxCachedBlocks is the number of blocks that are cached while steps are read.
 const maxCachedBlocks = 64
 
-// packs opens the packs of a session. They must be closed. If another process
-// merges steps meanwhile, the names are listed again.
-func (l storeReader) packs(ctx context.Context, session string) (v *packs, err error) {
+// packs opens the packs of a session. They must be closed.
+func (l storeReader) packs(ctx context.Context, session string) (*packs, error) {
+	return l.retried(ctx, session, storeReader.openPacks)
+}
+
+// unscannedPacks is packs for who reads a few steps.
+func (l storeReader) unscannedPacks(ctx context.Context, session string) (*packs, error) {
+	return l.retried(ctx, session, storeReader.openUnscanned)
+}
+
+// retried opens packs. If another process merges steps meanwhile, the names are listed
+// again.
+func (l storeReader) retried(ctx context.Context, session string, open func(storeReader, context.Context, string) (*packs, error)) (v *packs, err error) {
 	const tries = 5
 	for range tries {
-		if v, err = l.openPacks(ctx, session); !errors.Is(err, fs.ErrNotExist) {
+		if v, err = open(l, ctx, session); !errors.Is(err, fs.ErrNotExist) {
 			return v, err
 		}
 	}
@@ -62,6 +75,20 @@ func (l storeReader) packs(ctx context.Context, session string) (v *packs, err e
 }
 
 func (l storeReader) openPacks(ctx context.Context, session string) (*packs, error) {
+	v, err := l.openUnscanned(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.scanPending(func(*packFile) bool { return true }); err != nil {
+		v.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// openUnscanned opens the packs of a session. They are scanned as they are needed:
+// header, body and item may be called, not what lists all steps.
+func (l storeReader) openUnscanned(ctx context.Context, session string) (*packs, error) {
 	v := &packs{storeReader: l, session: session, folder: folderName(session)}
 	var err error
 	if v.names, err = l.fileNames(ctx, v.folder); err != nil {
@@ -77,11 +104,52 @@ func (l storeReader) openPacks(ctx context.Context, session string) (*packs, err
 			return nil, err
 		}
 	}
+	v.pending = slices.Clone(v.files)
+	slices.SortStableFunc(v.pending, func(a, b *packFile) int { return cmp.Compare(a.first, b.first) })
 	// The longest first: it includes the shorter ones that an interrupted process
 	// left.
 	slices.SortStableFunc(v.files, func(a, b *packFile) int {
 		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(a.first, b.first))
 	})
+	return v, nil
+}
+
+func (v *packs) open(ctx context.Context, name string, first, last int) error {
+	p := &packFile{packScan: &packScan{name: name, first: first, last: last, places: make(map[frameKey]int)}}
+	v.files = append(v.files, p)
+	f, err := v.storeReader.openFile(ctx, v.folder, name)
+	if err == nil {
+		v.closers = append(v.closers, f)
+		err = p.access(f)
+	}
+	return p.setAside(err)
+}
+
+// setAside records why p cannot be read, and returns an error that is not one of p.
+func (p *packFile) setAside(err error) error {
+	if unreadable(err) {
+		p.damages, p.foreign, err = append(p.damages, err), true, nil
+	}
+	return err
+}
+
+// scanPending scans the files that are wanted, unless they are scanned.
+func (v *packs) scanPending(wanted func(*packFile) bool) error {
+	var scanned []*packFile
+	for _, p := range v.pending {
+		if !wanted(p) {
+			continue
+		}
+		if err := v.scanFile(p); err != nil {
+			return err
+		}
+		scanned = append(scanned, p)
+	}
+	if len(scanned) == 0 {
+		return nil
+	}
+	v.pending = slices.DeleteFunc(v.pending, func(p *packFile) bool { return slices.Contains(scanned, p) })
+	v.blocks, v.again = v.blocks[:0], v.again[:0]
 	for _, p := range v.files {
 		for _, f := range p.frames {
 			switch {
@@ -94,19 +162,15 @@ func (l storeReader) openPacks(ctx context.Context, session string) (*packs, err
 		}
 	}
 	slices.SortStableFunc(v.blocks, func(a, b itemPlace) int { return cmp.Compare(a.first, b.first) })
-	return v, nil
+	return nil
 }
 
-func (v *packs) open(ctx context.Context, name string, first, last int) error {
-	p := &packFile{packScan: &packScan{name: name, first: first, last: last, places: make(map[frameKey]int)}}
-	v.files = append(v.files, p)
-	f, err := v.storeReader.openFile(ctx, v.folder, name)
-	if err == nil {
-		v.closers = append(v.closers, f)
-		err = p.access(f)
+func (v *packs) scanFile(p *packFile) error {
+	if p.foreign {
+		return nil // cannot be read
 	}
-	path := v.filePath(v.folder, name)
-	if err == nil && v.scans != nil {
+	path := v.filePath(v.folder, p.name)
+	if v.scans != nil {
 		if known, ok := v.scans.Load(path); ok {
 			if scan := known.(*packScan); scan.size == p.size && scan.modified.Equal(p.modified) { // nothing else is kept there
 				p.packScan = scan
@@ -114,19 +178,14 @@ func (v *packs) open(ctx context.Context, name string, first, last int) error {
 			}
 		}
 	}
-	if err == nil {
-		err = p.scan()
-	}
+	err := p.scan()
 	if err == nil {
 		p.readHead(v.session)
+		if v.scans != nil {
+			v.scans.Store(path, p.packScan)
+		}
 	}
-	if err == nil && v.scans != nil {
-		v.scans.Store(path, p.packScan)
-	}
-	if unreadable(err) {
-		p.damages, p.foreign, err = append(p.damages, err), true, nil
-	}
-	return err
+	return p.setAside(err)
 }
 
 // access makes r readable at any place.
@@ -186,7 +245,10 @@ func (p *packFile) lists(n int) bool {
 // frameOf returns the text of a frame of step n: of several files with it, the
 // first from which it can be read.
 func (v *packs) frameOf(kind string, n int) (text []byte, err error) {
-	err = fs.ErrNotExist
+	if err := v.scanPending(func(p *packFile) bool { return p.names(n) }); err != nil {
+		return nil, err
+	}
+	v.near, err = n, fs.ErrNotExist
 	for _, p := range v.files {
 		if p.foreign || !p.names(n) {
 			continue
@@ -248,8 +310,29 @@ func (v *packs) fileOf(n int) string {
 	return packName(n, n)
 }
 
-// line returns the JSON of item n.
+// line returns the JSON of item n. Of files that are not scanned, the one of the step
+// that was read last and those before it have it most likely.
 func (v *packs) line(n int) ([]byte, error) {
+	for {
+		line, err := v.scannedLine(n)
+		if err == nil || len(v.pending) == 0 {
+			return line, err
+		}
+		next := v.pending[len(v.pending)-1]
+		for _, p := range slices.Backward(v.pending) {
+			if p.first <= v.near {
+				next = p
+				break
+			}
+		}
+		if err := v.scanPending(func(p *packFile) bool { return p == next }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// scannedLine returns the JSON of item n, if a file that is scanned has it.
+func (v *packs) scannedLine(n int) ([]byte, error) {
 	at, found := slices.BinarySearchFunc(v.blocks, n, func(p itemPlace, n int) int { return cmp.Compare(p.first, n) })
 	if found { // after the last of those that begin with n
 		for at < len(v.blocks) && v.blocks[at].first == n {

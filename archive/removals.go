@@ -138,6 +138,41 @@ func (r *RemovedReader) Messages(ctx context.Context, refs []Ref) ([]*chat.Messa
 	return out, damaged
 }
 
+// Newest calls do with the messages of the conversation before a step, the newest first,
+// until it returns false. One that cannot be read is left out.
+func (r *RemovedReader) Newest(ctx context.Context, step int, do func(chat.Message) bool) error {
+	if r.packs == nil {
+		return r.newestOf(ctx, step, do)
+	}
+	h, err := r.packs.anyHeader(ctx, step)
+	if err != nil {
+		return err
+	}
+	if !h.packed {
+		return r.newestOf(ctx, step, do)
+	}
+	b, err := r.packs.body(h)
+	if err != nil || b.Before == nil || !b.Before.Items.valid(maxNumbers) {
+		return err
+	}
+	for _, n := range slices.Backward(slices.Collect(b.Before.Items.all())) {
+		if m, err := r.packs.message(n); err == nil && !do(m) {
+			break
+		}
+	}
+	return nil
+}
+
+func (r *RemovedReader) newestOf(ctx context.Context, step int, do func(chat.Message) bool) error {
+	s, err := r.store.Get(ctx, r.session, step)
+	for _, m := range slices.Backward(s.Before) {
+		if !do(m) {
+			break
+		}
+	}
+	return err
+}
+
 func (r *RemovedReader) message(ctx context.Context, ref Ref) (*chat.Message, error) {
 	if r.packs == nil {
 		s, known := r.steps[ref.Step]
@@ -202,7 +237,7 @@ func (d *Dir) removals(ctx context.Context, session string, after int, do func(S
 }
 
 func (d *Dir) openPacks(ctx context.Context, session string) (*packs, error) {
-	return withStore(ctx, d, func(l storeReader) (*packs, error) { return l.packs(ctx, session) })
+	return withStore(ctx, d, func(l storeReader) (*packs, error) { return l.unscannedPacks(ctx, session) })
 }
 
 // numbers reads only session.json and pruned.json, if they have all numbers.
@@ -369,5 +404,5 @@ func (o *Objects) openPacks(ctx context.Context, session string) (*packs, error)
 	if err := o.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	return o.lib.packs(ctx, session)
+	return o.lib.unscannedPacks(ctx, session)
 }

@@ -23,9 +23,12 @@ func (t Terms) Counts() iter.Seq2[uint32, int] {
 // A Corpus is documents by their terms, as an index on disk has them.
 type Corpus struct {
 	Lengths []int32 // terms of each document
-	// Find calls each with the documents that have a term, ascending, and how often.
-	Find func(hash uint32, each func(doc, count int))
+	// Postings appends the documents that have a term, ascending.
+	Postings func(hash uint32, list []Posting) []Posting
 }
+
+// A Posting says how often a term occurs in a document.
+type Posting struct{ Doc, Count int32 }
 
 // Match returns the same shares as the function [Match] does for the terms of the
 // documents.
@@ -39,17 +42,15 @@ func (c Corpus) Match(query Terms) []float64 {
 		sum += int(n)
 	}
 	mean := max(1, float64(sum)/float64(len(c.Lengths)))
-	type posting struct{ doc, count int32 }
-	var postings []posting
+	var postings []Posting
 	whole, top := 0.0, 0.0
 	for k, h := range query.termHashes() {
-		postings = postings[:0]
-		c.Find(h, func(doc, count int) { postings = append(postings, posting{int32(doc), int32(count)}) })
+		postings = c.Postings(h, postings[:0])
 		weight := termWeight(query.termCount(k), len(postings), len(c.Lengths))
 		whole += weight
 		for _, p := range postings {
-			tf := float64(p.count)
-			scores[p.doc] += weight * tf * (saturation + 1) / (tf + lengthPenalty(float64(c.Lengths[p.doc]), mean))
+			tf := float64(p.Count)
+			scores[p.Doc] += weight * tf * (saturation + 1) / (tf + lengthPenalty(float64(c.Lengths[p.Doc]), mean))
 		}
 	}
 	for _, s := range scores {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -50,8 +52,10 @@ best first, "entry" the messages of an id.`,
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
 	f.BoolVar(&o.all, "all", false, "every session of the archive, which is the default without --session")
-	f.IntVar(&o.query.Tokens, "tokens", recall.DefaultTokens, "print at most so many `tokens` (cl100k)")
-	f.IntVarP(&o.query.Most, "most", "n", 0, "at most so many `hits` of a search (default: as many as fit)")
+	f.IntVar(&o.query.Tokens, "tokens", recall.DefaultTokens, "max `tokens` (cl100k) of what is printed")
+	f.IntVarP(&o.query.Max, "max", "n", 0, "max `hits` of a search (default: as many as fit)")
+	f.IntVar(&o.query.Max, "most", 0, "the former name of --max")
+	cmd.Flag("most").Hidden = true
 	f.IntVar(&o.query.Neighbours, "neighbours", 0, "show so many `passages` before and after each hit")
 	f.StringVar(&o.query.File, "file", "", "only text of this file: a `path`, or its end")
 	f.StringVar(&o.role, "role", "", "only messages of a `role`: user, assistant, tool or system")
@@ -88,8 +92,8 @@ func (o *recallOptions) checkFlags(cmd *cobra.Command, now time.Time) error {
 	switch o.query.Role = chat.Role(strings.ToLower(o.role)); {
 	case o.query.Tokens < 1:
 		return usageErrorf("--tokens must be above 0, is %d", o.query.Tokens)
-	case o.query.Most < 0 || o.query.Most == 0 && cmd.Flags().Changed("most"):
-		return usageErrorf("--most must be above 0, is %d", o.query.Most)
+	case o.query.Max < 0 || o.query.Max == 0 && (cmd.Flags().Changed("max") || cmd.Flags().Changed("most")):
+		return usageErrorf("--max must be above 0, is %d", o.query.Max)
 	case o.query.Neighbours < 0:
 		return usageErrorf("--neighbours must not be below 0, is %d", o.query.Neighbours)
 	case o.message < 0:
@@ -116,6 +120,9 @@ func (o *recallOptions) checkFlags(cmd *cobra.Command, now time.Time) error {
 func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	if err := o.checkFlags(cmd, time.Now()); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // the memory of one search; collecting it takes a tenth of its time
 	}
 	count := loadCounter()
 	plain, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
@@ -217,28 +224,36 @@ func (o *recallOptions) writeEntry(cmd *cobra.Command, store *recall.IndexedStor
 	if o.json {
 		return o.writeEntryJSON(cmd, session, kept, e)
 	}
-	var text, more string
+	text, more, err := o.entryText(e)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	err = buffered(out, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if err = errors.Join(err, flushGuard(out)); err == nil && more != "" {
+		printNote(cmd, "%s", more)
+	}
+	return err
+}
+
+// entryText returns what is printed of an id, and how to get more, "" if that is all.
+func (o *recallOptions) entryText(e recall.Entry) (text, more string, err error) {
 	switch {
 	case o.message > 0:
 		if text, more, err = e.PrintMessage(o.message, o.query, o.full); more != "" {
-			printNote(cmd, "%s; --tokens %d prints more, --full all", more, 4*o.query.Tokens)
-			more = ""
+			more += fmt.Sprintf("; --tokens %d prints more, --full all", 4*o.query.Tokens)
 		}
 	case o.full:
 		text = e.FullText()
 	default:
-		text, more = e.Print(o.query)
+		if text, more = e.Print(o.query); more != "" {
+			more += fmt.Sprintf("; recall %s --message N prints one of them, --full all, --tokens more", e.ID)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if more != "" {
-		printNote(cmd, "%s; recall %s --message N prints one of them, --full all, --tokens more", more, e.ID)
-	}
-	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return text, more, err
 }
 
 func (o *recallOptions) writeEntryJSON(cmd *cobra.Command, session string, kept archive.Entry, e recall.Entry) error {
@@ -281,15 +296,62 @@ func (o *recallOptions) search(cmd *cobra.Command, store *recall.IndexedStore, s
 			return writeJSON(w, recallResult{Query: o.query.Text, By: name, Total: r.Total, Passages: r.Passages, Verbatim: r.Verbatim, Found: r.Hits})
 		})
 	}
-	printNote(cmd, "compared by %s: %s of %s removed passages", name, screen.Grouped(len(r.Hits)), screen.Grouped(r.Passages))
+	out := cmd.OutOrStdout()
+	err = buffered(out, func(w io.Writer) error {
+		_, err := io.WriteString(w, fitTitles(r.Text(), plainScreen(out).Width))
+		return err
+	})
+	if err == nil {
+		err = flushGuard(out)
+	}
+	if err != nil {
+		return err
+	}
+	o.noteSearch(cmd, r, name)
+	return nil
+}
+
+// noteSearch says how the hits were found, and how to get more: below them, where a
+// terminal shows it.
+func (o *recallOptions) noteSearch(cmd *cobra.Command, r recall.Result, name string) {
+	printNote(cmd, "%s of %s removed passages, compared by %s", screen.Grouped(len(r.Hits)), screen.Grouped(r.Passages), name)
 	if strings.ContainsAny(o.query.Text, "\"“") && !r.Verbatim {
 		printNote(cmd, "no removed text has the exact phrase; these are the nearest")
 	}
-	if r.Total > len(r.Hits) {
-		printNote(cmd, "--tokens %d prints more; recall ID --message N prints a message whole", 2*o.query.Tokens)
+	if r.Total <= len(r.Hits) {
+		return
 	}
-	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
-		_, err := io.WriteString(w, r.Text())
-		return err
-	})
+	whole := "recall ID --message N prints a message whole"
+	if h := r.Hits[0]; h.Message > 0 {
+		whole = fmt.Sprintf("recall %s --message %d prints the first hit's message whole", h.ID, h.Message)
+	}
+	printNote(cmd, "--tokens %d prints more; %s", 2*o.query.Tokens, whole)
+}
+
+// endOfTitle is what a title says last of a passage.
+var endOfTitle = regexp.MustCompile(`(?:, failed)?(?:, lines? [0-9-]+)?$`)
+
+// fitTitles puts a blank line before each passage with a title, and cuts the title to the
+// width of a terminal. Other text of a width of 0 stays as it is.
+func fitTitles(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	var b strings.Builder
+	above := true // a heading or a blank line
+	for line := range strings.Lines(text) {
+		if title, ok := strings.CutSuffix(line, "\n"); ok && strings.HasPrefix(line, "== ") {
+			if !above {
+				b.WriteString("\n")
+			}
+			if screen.CellsOf(title) > width {
+				end := endOfTitle.FindString(title)
+				title = screen.Clip(strings.TrimSuffix(title, end), width-len(end)) + end
+			}
+			line = title + "\n"
+		}
+		above = line == "\n" || strings.HasPrefix(line, "recall ")
+		b.WriteString(line)
+	}
+	return b.String()
 }

@@ -91,3 +91,15 @@ func TestRecallOfALostStepIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestTitlesFitTheTerminal(t *testing.T) {
+	text := "recall 0123abcd (session s):\n== message 1, user\nhello\n\n== message 2, Bash find . -name '*.go' -path '*/cmd/*' -type f | head, failed, lines 3-9\n== x\n"
+	for width, want := range map[int]string{
+		0:  text,
+		60: "recall 0123abcd (session s):\n== message 1, user\nhello\n\n== message 2, Bash find . -name '*.go' -…, failed, lines 3-9\n\n== x\n",
+	} {
+		if got := fitTitles(text, width); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}

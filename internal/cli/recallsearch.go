@@ -27,6 +27,7 @@ func (o *recallOptions) setEmbedder(ctx context.Context) (string, error) {
 	c := o.place.Config
 	c.Engine.Summarizer, c.Engine.SummaryURL = engine.Extractive, "" // nothing is summarised
 	c.Archive, c.Trace, c.Measured = config.Archive{}, config.Trace{}, new(config.Window)
+	c.Redact.Off = true // nothing is written, and compiling the rules takes longer than a search
 	opened, err := c.Open(ctx, io.Discard)
 	if err != nil {
 		return "", settingsError(err)

@@ -75,7 +75,7 @@ func TestTheNewTextOfAnEditIsBeforeTheOld(t *testing.T) {
 	text := answer(t, codeSession(t, nil, edit, chat.NewResult("e", "ok")), Query{Text: "update lease in lease.go"})
 	if !strings.Contains(text, "keepInRedis") {
 		t.Errorf("the new text is not found:\n%s", text)
-	} else if r, _ := codeSession(t, nil, edit, chat.NewResult("e", "ok")).Search(t.Context(), []string{"s"}, Query{Text: "update lease in lease.go", Most: 1}); strings.Contains(r.Text(), "keepInMemory") {
+	} else if r, _ := codeSession(t, nil, edit, chat.NewResult("e", "ok")).Search(t.Context(), []string{"s"}, Query{Text: "update lease in lease.go", Max: 1}); strings.Contains(r.Text(), "keepInMemory") {
 		t.Errorf("the replaced text is the best hit:\n%s", r.Text())
 	}
 }

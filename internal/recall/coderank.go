@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -14,7 +15,7 @@ import (
 // What a coding session removed is mostly text of files, often the same text several
 // times. These weights are added to those of words; docs/RECALL.md says what each brings.
 const (
-	contextWeight    = 0.8  // what the conversation is about now
+	contextWeight    = 1    // what the conversation is about now
 	definitionWeight = 0.6  // a definition of a name in the query
 	bareWeight       = 4    // a call or a result that hardly has text, if text of a file is looked for
 	bareOtherwise    = 0.3  // the same for other queries
@@ -52,25 +53,45 @@ type sessionFile struct {
 
 // A fileTable is the files of a snapshot, and the kinds of its passages.
 type fileTable struct {
-	files []sessionFile
-	in    map[uint32]int // number of files that have a term in their name
-	docs  []docKind      // by passage
+	names []string
+	docs  []docKind // by passage
+
+	described sync.Once // by describe; a query that announces no work needs none of it
+	files     []sessionFile
+	in        map[uint32]int // number of files that have a term in their name
+}
+
+func (t *fileTable) describe() {
+	t.described.Do(func() {
+		t.in = make(map[uint32]int)
+		for _, name := range t.names {
+			t.addFile(name)
+		}
+	})
 }
 
 func (s *snapshot) newFileTable() *fileTable {
-	t := &fileTable{in: make(map[uint32]int), docs: make([]docKind, len(s.lengths))}
+	t := &fileTable{docs: make([]docKind, len(s.lengths))}
 	at := map[string]int32{"": -1}
+	byWord := make([]map[int32]int32, len(s.segments)) // files, by the word of a segment
+	for k := range byWord {
+		byWord[k] = make(map[int32]int32)
+	}
 	versions, newest := []int32(nil), []int32(nil) // of each file: messages so far, the last of them
 	version := make([]int32, len(s.lengths))
 	for _, d := range s.order {
-		p, _ := s.place(d)
-		name := p.word(p.msg.file)
-		k, known := at[name]
+		owner := s.segmentOf(d)
+		p := s.segments[owner].place(d - s.base[owner])
+		k, known := byWord[owner][p.msg.file]
 		if !known {
-			k = int32(len(t.files))
-			at[name] = k
-			t.addFile(name)
-			versions, newest = append(versions, 0), append(newest, -1)
+			name := p.word(p.msg.file)
+			if k, known = at[name]; !known {
+				k = int32(len(t.names))
+				at[name] = k
+				t.names = append(t.names, name)
+				versions, newest = append(versions, 0), append(newest, -1)
+			}
+			byWord[owner][p.msg.file] = k
 		}
 		part := p.docs[p.at]
 		t.docs[d] = docKind{file: k, bare: bareness(p, s.lengths[d]), head: part.part == 0 && p.msg.passages > 1, old: part.old}
@@ -185,9 +206,9 @@ type codeRanking struct {
 	mentioned map[string]bool
 }
 
-// scores changes scores in the order of the conversation.
-func (c *codeRanking) scores(scores []float64) {
-	files, bare := make([]float64, len(c.table.files)), float64(bareOtherwise)
+// addTo changes scores in the order of the conversation.
+func (c *codeRanking) addTo(scores []float64) {
+	files, bare := make([]float64, len(c.table.names)), float64(bareOtherwise)
 	announced := announcesWork(c.query)
 	if announced {
 		files, bare = c.fileScores(), bareWeight
@@ -220,6 +241,7 @@ func (c *codeRanking) scores(scores []float64) {
 // fileScores returns what the query says of each file.
 func (c *codeRanking) fileScores() []float64 {
 	t := c.table
+	t.describe()
 	out := make([]float64, len(t.files))
 	asked := make(map[uint32]bool)
 	for hash := range embed.TermsOfText(nameWords.Replace(c.query)).Counts() {

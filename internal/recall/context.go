@@ -20,41 +20,53 @@ const (
 // ContextOf returns what a conversation is about now, for [Query].Context: the newest
 // texts and calls.
 func ContextOf(t []chat.Message) string {
-	var parts []string
+	var c contextText
 	for _, m := range slices.Backward(t) {
-		if len(parts) == contextMessages {
+		if !c.addMessage(m) {
 			break
 		}
-		if m.Role != chat.User && m.Role != chat.Assistant {
-			continue
-		}
+	}
+	return strings.Join(c, "\n")
+}
+
+// A contextText is texts and calls, the newest first.
+type contextText []string
+
+// addMessage adds the message before those that it has, and reports whether there is room
+// for more.
+func (c *contextText) addMessage(m chat.Message) bool {
+	if m.Role == chat.User || m.Role == chat.Assistant {
 		if text := textOf(m); text != "" {
-			parts = append(parts, text[:min(len(text), contextBytes)])
+			*c = append(*c, text[:min(len(text), contextBytes)])
 		}
 	}
-	return strings.Join(parts, "\n")
+	return len(*c) < contextMessages
 }
 
 // newestContext returns the context of the newest step of a session in the archive, "" if
 // it cannot be read.
-func (s *IndexedStore) newestContext(ctx context.Context, x *index) string {
-	x.mu.Lock()
+func (x *index) newestContext(ctx context.Context, segments []*segment, store *readers) string {
 	number := 0
-	if n := len(x.segments); n > 0 {
-		if steps := x.segments[n-1].steps; len(steps) > 0 {
+	if n := len(segments); n > 0 {
+		if steps := segments[n-1].steps; len(steps) > 0 {
 			number = steps[len(steps)-1].number
 		}
 	}
+	x.mu.Lock()
 	text, known := x.context, x.contextStep == number
 	x.mu.Unlock()
 	if known || number == 0 {
 		return text
 	}
-	step, err := s.Get(ctx, x.session, number)
+	reader, err := store.of(ctx, x.session)
 	if err != nil {
 		return ""
 	}
-	text = ContextOf(step.Before)
+	var c contextText
+	if err := reader.Newest(ctx, number, c.addMessage); err != nil {
+		return ""
+	}
+	text = strings.Join(c, "\n")
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.context, x.contextStep = text, number
@@ -78,11 +90,12 @@ func (s *snapshot) contextScores(text string) []float64 {
 
 func (s *snapshot) matchContext(text string) []float64 {
 	corpus := s.corpus()
-	find := corpus.Find
-	corpus.Find = func(hash uint32, each func(doc, count int)) {
-		if s.frequency(hash) <= maxFrequent {
-			find(hash, each)
+	postings := corpus.Postings
+	corpus.Postings = func(hash uint32, list []embed.Posting) []embed.Posting {
+		if s.frequency(hash) > maxFrequent {
+			return list
 		}
+		return postings(hash, list)
 	}
 	scores := corpus.Match(embed.TermsOfText(text))
 	top := 0.0
@@ -100,7 +113,7 @@ func (s *snapshot) matchContext(text string) []float64 {
 // frequency returns about how many passages have a term: the bytes of its postings.
 func (s *snapshot) frequency(hash uint32) (n int) {
 	for _, seg := range s.segments {
-		n += seg.postingBytes(hash)
+		n += len(seg.postingsOf(hash))
 	}
 	return n
 }

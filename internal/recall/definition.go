@@ -86,7 +86,9 @@ func (s *snapshot) definesOf(query string) map[int32]bool {
 			continue
 		}
 		for hash := range embed.TermsOfText(definitionTerm(word)).Counts() {
-			s.corpus().Find(hash, func(doc, _ int) { out[int32(doc)] = true })
+			for _, p := range s.corpus().Postings(hash, nil) {
+				out[p.Doc] = true
+			}
 		}
 	}
 	return out

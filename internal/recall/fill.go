@@ -25,6 +25,7 @@ type filler struct {
 	lines       map[string]bool   // lines of shown passages of code
 	groups      map[hitPlace]bool // messages with a heading
 	before      *Hit              // the hit before
+	perTerm     int               // see learn
 	damage      error
 }
 
@@ -58,7 +59,7 @@ func (f *filler) fill(ctx context.Context, all []ranked) error {
 		}
 		f.damage = errors.Join(f.damage, err)
 		for i, r := range next {
-			if f.query.Most > 0 && len(f.hits) >= f.query.Most || misses >= maxMisses {
+			if f.query.Max > 0 && len(f.hits) >= f.query.Max || misses >= maxMisses {
 				return nil
 			}
 			if len(f.hits) > 0 && f.tooLong(r.doc) {
@@ -76,9 +77,24 @@ func (f *filler) fill(ctx context.Context, all []ranked) error {
 }
 
 // tooLong reports whether a passage has too many terms to fit: a name of several parts
-// has more terms than tokens.
+// has more terms than tokens. Beside hits, a passage with half their tokens for a term
+// has to fit too, unless it is so long that add may cut it.
 func (f *filler) tooLong(doc int32) bool {
-	return int(f.lengths[doc]) > 3*f.left+20
+	terms := int(f.lengths[doc])
+	if least := terms * f.perTerm / 100; least > 2*f.left && 3*least < f.query.limit() {
+		return true
+	}
+	return terms > 3*f.left+20
+}
+
+// learn keeps the fewest tokens for 100 terms of a hit.
+func (f *filler) learn(doc int32, tokens int) {
+	const minTerms = 20 // below, headings count too much
+	if terms := int(f.lengths[doc]); terms >= minTerms {
+		if n := 100 * tokens / terms; f.perTerm == 0 || n < f.perTerm {
+			f.perTerm = n
+		}
+	}
 }
 
 // add adds a hit if it fits: whole, or the lines that match if it is long.
@@ -90,12 +106,13 @@ func (f *filler) add(ctx context.Context, h Hit, r ranked) bool {
 	h.Score = r.score
 	h.Matches = f.matches(h)
 	if n := f.query.Neighbours; n > 0 {
-		h.Before, h.After = f.around(ctx, r.at-n, r.at, h), f.around(ctx, r.at+1, r.at+1+n, h)
+		h.Before, h.After = f.around(ctx, int(r.at)-n, int(r.at), h), f.around(ctx, int(r.at)+1, int(r.at)+1+n, h)
 	}
 	if f.repeats(h) {
 		return false
 	}
 	n := f.cost(&h)
+	f.learn(r.doc, n)
 	if n > f.left {
 		if len(f.hits) > 0 && n < f.query.limit()/3 {
 			return false // a shorter one may fit

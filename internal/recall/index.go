@@ -15,7 +15,7 @@ import (
 )
 
 // An index is that of one session. Its file is a sequence of segments, each with its
-// length and a checksum. It is appended to without a sync: what a crash takes is indexed
+// length and a checksum. Its end is written without a sync: what a crash takes is indexed
 // again from the archive.
 type index struct {
 	session string
@@ -236,31 +236,59 @@ func (x *index) add(ctx context.Context, store archive.Store, s archive.Step) er
 		return err
 	}
 	x.segments = append(slices.Clip(x.segments), made)
-	if x.due() {
-		merged, err := decodeSegment(mergeSegments(x.segments))
-		if err != nil {
-			return err
-		}
-		x.segments = []*segment{merged}
+	from := x.mergeFrom()
+	if from == len(x.segments)-1 {
+		return x.writeTail(from, x.size)
+	}
+	merged, err := decodeSegment(mergeSegments(x.segments[from:]))
+	if err != nil {
+		return err
+	}
+	at := x.size
+	for _, s := range x.segments[from : len(x.segments)-1] {
+		at -= int64(blockHead + s.size)
+	}
+	if x.segments = append(slices.Clip(x.segments[:from]), merged); from == 0 {
 		x.writeFile()
 		return nil
 	}
-	return x.appendBlock(blockOf(body))
+	return x.writeTail(from, at)
 }
 
-// tailMost is the size of the segments after the first from which they are merged, if
-// they have a quarter of its size too.
-const tailMost = 64 << 10
+const (
+	// maxTail is the size of the segments after the first from which all are merged, if
+	// they have a quarter of its size too.
+	maxTail = 64 << 10
+	// fanout is how many segments of about as many steps are merged: a search looks for
+	// each word in each segment, and merging costs time of a round.
+	fanout = 16
+)
 
-func (x *index) due() bool {
+// mergeFrom returns the first of the newest segments that are to be merged.
+func (x *index) mergeFrom() int {
 	tail := 0
 	for _, s := range x.segments[1:] {
 		tail += s.size
 	}
-	return tail > max(tailMost, x.segments[0].size/4)
+	if tail > max(maxTail, x.segments[0].size/4) {
+		return 0
+	}
+	from, steps := len(x.segments)-1, 1
+	for from-(fanout-1) > 0 {
+		first := from - (fanout - 1)
+		for _, s := range x.segments[first:from] {
+			if len(s.steps) >= fanout*steps {
+				return from
+			}
+		}
+		from, steps = first, fanout*steps
+	}
+	return from
 }
 
-func (x *index) appendBlock(block []byte) error {
+// writeTail writes the segments from one on at a place of the file, which is its end if
+// nothing was merged. A crash leaves a damaged block there.
+func (x *index) writeTail(from int, at int64) error {
 	if x.path == "" {
 		return nil
 	}
@@ -268,7 +296,7 @@ func (x *index) appendBlock(block []byte) error {
 		x.writeFile()
 		return nil
 	}
-	f, err := os.OpenFile(x.path, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(x.path, os.O_WRONLY, 0)
 	if err != nil {
 		x.read = false
 		return err
@@ -279,14 +307,22 @@ func (x *index) appendBlock(block []byte) error {
 		x.writeFile()
 		return nil
 	}
+	var blocks []byte
+	for _, s := range x.segments[from:] {
+		blocks = append(blocks, blockOf(s.encoded)...)
+	}
+	end := at + int64(len(blocks))
 	if err == nil {
-		_, err = f.Write(block)
+		_, err = f.WriteAt(blocks, at)
+	}
+	if err == nil && end < x.size {
+		err = f.Truncate(end)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		x.read = false
 		return err
 	}
-	x.size += int64(len(block))
+	x.size = end
 	return nil
 }
 

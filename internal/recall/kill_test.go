@@ -36,7 +36,7 @@ func openArchive(t *rapid.T, root string) *archive.Dir {
 // foundWords returns the steps that a search finds, of those up to last.
 func foundWords(t *rapid.T, s *IndexedStore, last int) (found []int) {
 	for n := 1; n <= last; n++ {
-		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Most: 1})
+		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Max: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,3 +203,58 @@ func TestAnIndexOfAnotherStoreIsInTheCache(t *testing.T) {
 type placed struct{ archive.Store }
 
 func (placed) Where(string, int) (adapter, location string) { return "s3", "s3://bucket/s/1" }
+
+// Blocks of an index are merged in place. Killed at any byte of that, it is made again.
+func TestAnIndexIsMergedInPlace(t *testing.T) {
+	root := t.TempDir()
+	d, err := archive.OpenDir(root, archive.DirOptions{})
+	must(t, err)
+	s := Indexed(d, "")
+	path := d.IndexPath("s")
+	const rounds = 2*fanout + 2
+	most, merges := 0, 0
+	for n := 1; n <= rounds; n++ {
+		before, _ := os.ReadFile(path)
+		must(t, s.Put(t.Context(), stepOf(n)))
+		after, err := os.ReadFile(path)
+		must(t, err)
+		segments, size := decodeFile(after)
+		most = max(most, len(segments))
+		if int(size) != len(after) {
+			t.Fatalf("round %d leaves %d of %d bytes that cannot be read", n, len(after)-int(size), len(after))
+		}
+		if x, _ := decodeFile(before); len(segments) > len(x) {
+			continue
+		}
+		merges++
+		for cut := 0; cut < len(after); cut += 1 + len(after)/9 {
+			overwritten := append(slices.Clone(after[:cut]), before[min(cut, len(before)):]...)
+			must(t, os.WriteFile(path, overwritten, 0o600))
+			if found := foundBy(t, root, n); len(found) != n {
+				t.Errorf("after a kill at byte %d of round %d, found %v", cut, n, found)
+			}
+		}
+		must(t, os.WriteFile(path, after, 0o600))
+	}
+	if most > fanout+1 || merges < 2 {
+		t.Errorf("the index has up to %d blocks, merged %d times", most, merges)
+	}
+	must(t, s.Close())
+}
+
+// foundBy returns the steps that a new process finds.
+func foundBy(t *testing.T, root string, last int) (found []int) {
+	t.Helper()
+	other, err := archive.OpenDir(root, archive.DirOptions{ReadOnly: true})
+	must(t, err)
+	s := Indexed(other, "")
+	defer s.Close()
+	for n := 1; n <= last; n++ {
+		r, err := s.Search(t.Context(), []string{"s"}, Query{Text: fmt.Sprintf("word%dx1", n), Max: 1})
+		must(t, err)
+		if len(r.Hits) > 0 && strings.Contains(r.Hits[0].Text, fmt.Sprintf("word%dx1 ", n)) {
+			found = append(found, n)
+		}
+	}
+	return found
+}

@@ -43,16 +43,16 @@ func (m *asking) EmbedQuery(ctx context.Context, text string) ([]float32, error)
 
 func TestSearchByMeaning(t *testing.T) {
 	store := searched(t, entry("pet", "the cat sleeps"), entry("car", "the engine runs"))
-	f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1, Embedder: new(topics)})
+	f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Max: 1, Embedder: new(topics)})
 	if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "pet" || !f.ByMeaning || f.Failed != nil {
 		t.Errorf("Search = %+v, %v", f, err)
 	}
 	m := new(asking)
-	f, err = store.Search(t.Context(), []string{"s"}, Query{Text: "something furry", Most: 2, Embedder: m, Within: time.Minute})
+	f, err = store.Search(t.Context(), []string{"s"}, Query{Text: "something furry", Max: 2, Embedder: m, Within: time.Minute})
 	if err != nil || len(f.Hits) != 2 || f.Hits[0].ID != "pet" || m.query != "something furry" {
 		t.Errorf("with a query of its own: %+v, %v", f, err)
 	}
-	if f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1}); err != nil || len(f.Hits) > 0 || f.ByMeaning {
+	if f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Max: 1}); err != nil || len(f.Hits) > 0 || f.ByMeaning {
 		t.Errorf("by words alone: %+v, %v", f, err)
 	}
 }
@@ -71,7 +71,7 @@ func TestSearchIsByWordsWhereMeaningFails(t *testing.T) {
 		"it takes too long":    {Embedder: &topics{wait: true}, Within: time.Millisecond},
 		"it gives fewer":       {Embedder: fewVectors{}},
 	} {
-		by.Text, by.Most = "the engine", 1
+		by.Text, by.Max = "the engine", 1
 		f, err := store.Search(t.Context(), []string{"s"}, by)
 		if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "car" || f.ByMeaning || f.Failed == nil {
 			t.Errorf("%s: %+v, %v", name, f, err)

@@ -33,7 +33,7 @@ func TestRealVectorsAreKeptBetweenSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		f, err := store.Search(t.Context(), []string{"s"}, recall.Query{Text: "an animal at home", Most: 1, Embedder: m})
+		f, err := store.Search(t.Context(), []string{"s"}, recall.Query{Text: "an animal at home", Max: 1, Embedder: m})
 		if err != nil || !f.ByMeaning || len(f.Hits) != 1 || f.Hits[0].ID != "pet" {
 			t.Fatalf("Search = %+v, %v", f, err)
 		}

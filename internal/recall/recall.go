@@ -34,7 +34,7 @@ type Query struct {
 
 	Tokens     int              // maximum of the printed answer; 0: DefaultTokens
 	Count      func(string) int // tokens of a text; nil: a token has 3 bytes
-	Most       int              // maximum of hits; 0: as many as fit
+	Max        int              // of hits; 0: as many as fit
 	Neighbours int              // messages before and after each hit
 
 	// Embedder adds the comparison of meanings to that of words; nil: words alone.

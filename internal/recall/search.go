@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ type snapshot struct {
 	base     []int32 // number of each segment's first passage
 	lengths  []int32
 	order    []int32 // passages, in the order of the conversations
+	ordered  bool    // order is that of the passages
 	code     bool    // messages of tools are among them
 
 	table func() *fileTable // made by the first search of code
@@ -63,7 +65,7 @@ func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {
 		s.order[i] = int32(i)
 		sorted = sorted && (i == 0 || keys[i-1] <= keys[i])
 	}
-	if !sorted {
+	if s.ordered = sorted; !sorted {
 		slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 	}
 	s.table = sync.OnceValue(s.newFileTable)
@@ -72,6 +74,11 @@ func newSnapshot(indexes []*index, segments [][]*segment) *snapshot {
 
 // place returns passage n, and the index of its session.
 func (s *snapshot) place(n int32) (place, int) {
+	k := s.segmentOf(n)
+	return s.segments[k].place(n - s.base[k]), s.owner[k]
+}
+
+func (s *snapshot) segmentOf(n int32) int {
 	k, found := slices.BinarySearch(s.base, n)
 	if !found {
 		k--
@@ -79,19 +86,15 @@ func (s *snapshot) place(n int32) (place, int) {
 	for len(s.segments[k].docs) == 0 || n-s.base[k] >= int32(len(s.segments[k].docs)) { // of several with one base, the one that has it
 		k++
 	}
-	return s.segments[k].place(n - s.base[k]), s.owner[k]
+	return k
 }
 
 func (s *snapshot) corpus() embed.Corpus {
-	return embed.Corpus{Lengths: s.lengths, Find: func(hash uint32, each func(doc, count int)) {
+	return embed.Corpus{Lengths: s.lengths, Postings: func(hash uint32, list []embed.Posting) []embed.Posting {
 		for k, seg := range s.segments {
-			base := int(s.base[k])
-			seg.find(hash, func(d, count int) {
-				if base+d < len(s.lengths) {
-					each(base+d, count)
-				}
-			})
+			list = seg.appendPostings(hash, s.base[k], list)
 		}
+		return list
 	}}
 }
 
@@ -104,40 +107,88 @@ func CodeWeights() embed.Weights {
 // A ranked passage.
 type ranked struct {
 	doc   int32
-	at    int // in the order of the conversation
+	at    int32 // in the order of the conversation
 	score float64
 	tier  int // of what it has verbatim; the highest is first
 }
 
-// rank returns the passages that match q, the best first; with cosines, in the order of
-// passages, all passages match. lexical has the scores of words; code may be nil.
-func (s *snapshot) rank(q Query, words string, lexical, cosines []float64, code *codeRanking) []ranked {
-	ordered, cos := make([]float64, len(lexical)), []float64(nil)
-	for i, d := range s.order {
-		ordered[i] = lexical[d]
-	}
-	if cosines != nil {
-		cos = make([]float64, len(lexical))
-		for i, d := range s.order {
-			cos[i] = cosines[d]
-		}
-	}
+// scores are those of all passages in the order of the conversations.
+type scores struct {
+	words []float64 // of words alone
+	fused []float64
+	all   bool // all passages match
+	reach int  // how far from a passage with a word others match
+}
+
+// scoresOf fuses scores in the order of passages; with cosines, all passages match.
+func (s *snapshot) scoresOf(words string, lexical, cosines []float64) scores {
 	w := embed.DialogueWeights()
 	if s.code {
 		w = CodeWeights()
 	}
-	scores := embed.Fuse(cos, ordered, w)
-	if code != nil {
-		code.scores(scores)
+	out := scores{words: s.inOrder(lexical), all: cosines != nil || strings.TrimSpace(words) == "", reach: 1}
+	if w.Further > 0 {
+		out.reach = 2
 	}
-	all := cosines != nil || strings.TrimSpace(words) == ""
-	near := func(i int) bool { return i >= 0 && i < len(ordered) && ordered[i] > 0 }
-	out := make([]ranked, 0, len(scores)/4)
-	for i, d := range s.order {
-		related := all || near(i) || near(i-1) || near(i+1) || w.Further > 0 && (near(i-2) || near(i+2))
-		if related && s.passes(q, d) {
-			out = append(out, ranked{doc: d, at: i, score: scores[i]})
+	out.fused = embed.Fuse(s.inOrder(cosines), out.words, w)
+	return out
+}
+
+// matching yields the passages that match, as indices.
+func (c scores) matching() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		until, next := -1, 0 // the last passage near one with a word so far, and the first that was not looked at
+		for i := range c.fused {
+			for ; next < len(c.words) && next <= i+c.reach; next++ {
+				if c.words[next] > 0 {
+					until = next + c.reach
+				}
+			}
+			if (c.all || i <= until) && !yield(i) {
+				return
+			}
 		}
+	}
+}
+
+// rank returns the passages that match and pass the filters of q.
+func (s *snapshot) rank(q Query, c scores) []ranked {
+	out := make([]ranked, 0, len(c.fused))
+	for i := range c.matching() {
+		if d := s.order[i]; s.passes(q, d) {
+			out = append(out, ranked{doc: d, at: int32(i), score: c.fused[i]})
+		}
+	}
+	return out
+}
+
+// first returns the best n passages that match, the best first.
+func (s *snapshot) first(n int, c scores) []int32 {
+	best := make([]ranked, 0, n+1)
+	for i := range c.matching() {
+		r := ranked{doc: s.order[i], at: int32(i), score: c.fused[i]}
+		if len(best) == n && compareRanked(best[n-1], r) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, r, compareRanked)
+		best = slices.Insert(best, at, r)
+		best = best[:min(n, len(best))]
+	}
+	docs := make([]int32, len(best))
+	for i, r := range best {
+		docs[i] = r.doc
+	}
+	return docs
+}
+
+// inOrder returns the scores of passages in the order of the conversations.
+func (s *snapshot) inOrder(scores []float64) []float64 {
+	if s.ordered || scores == nil {
+		return scores
+	}
+	out := make([]float64, len(scores))
+	for i, d := range s.order {
+		out[i] = scores[d]
 	}
 	return out
 }
@@ -146,18 +197,16 @@ func (s *snapshot) rank(q Query, words string, lexical, cosines []float64, code 
 const maxMentioning = 4
 
 // codeRanking returns what is known of files for a query of a coding session.
-func (s *snapshot) codeRanking(ctx context.Context, store *readers, q Query, words string, lexical, cosines []float64) (*codeRanking, error) {
+func (s *snapshot) codeRanking(ctx context.Context, store *readers, q Query, words string, lexical []float64, of scores) (*codeRanking, error) {
 	c := &codeRanking{snapshot: s, table: s.table(), query: words, lexical: lexical, defines: s.definesOf(words)}
 	if !announcesWork(words) {
 		return c, nil
 	}
-	c.context = s.contextScores(q.Context)
-	first := sortRanked(s.rank(Query{}, words, lexical, cosines, nil))
-	docs := make([]int32, 0, maxMentioning)
-	for _, r := range first[:min(maxMentioning, len(first))] {
-		docs = append(docs, r.doc)
+	if q.Context == "" && len(s.indexes) == 1 {
+		q.Context = s.indexes[0].newestContext(ctx, s.segments, store)
 	}
-	texts, err := s.read(ctx, store, docs)
+	c.context = s.contextScores(q.Context)
+	texts, err := s.read(ctx, store, s.first(maxMentioning, of))
 	c.mentioned = make(map[string]bool)
 	for _, text := range texts {
 		for _, p := range pathLike.FindAllString(text, -1) {
@@ -200,7 +249,7 @@ func compareRanked(a, b ranked) int {
 	case a.score < b.score:
 		return 1
 	}
-	return b.at - a.at
+	return int(b.at) - int(a.at)
 }
 
 // maxRanked is the number of passages that are put in order: an answer never has more.

@@ -22,7 +22,7 @@ func searched(t testing.TB, entries ...archive.Entry) *IndexedStore {
 
 func hitsOf(t testing.TB, store *IndexedStore, text string, n int) ([]Hit, error) {
 	t.Helper()
-	r, err := store.Search(t.Context(), []string{"s"}, Query{Text: text, Most: n, Tokens: 1 << 30})
+	r, err := store.Search(t.Context(), []string{"s"}, Query{Text: text, Max: n, Tokens: 1 << 30})
 	return r.Hits, errors.Join(err, r.Damaged)
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
 )
 
 // A segment is an index of the text that some steps removed. It never changes.
@@ -172,48 +173,55 @@ func encodePostings(next func() (posting, bool)) (skips []skip, out []byte) {
 	}
 }
 
-// find calls each with the passages that have a term.
-func (s *segment) find(hash uint32, each func(doc, count int)) {
+// postingsOf returns the postings of a term as they are encoded.
+func (s *segment) postingsOf(hash uint32) []byte {
 	k, found := slices.BinarySearchFunc(s.skips, hash, func(k skip, h uint32) int { return cmp.Compare(k.hash, h) })
 	if !found {
 		k--
 	}
 	if k < 0 {
-		return
+		return nil
 	}
 	c := cursor{rest: s.postings[s.skips[k].at:], hash: s.skips[k].hash}
 	for range skipEvery {
 		if !c.nextTerm() || c.hash > hash {
-			return
-		}
-		if c.hash == hash {
-			for c.nextDoc() {
-				each(int(c.doc), int(c.count))
-			}
-			return
-		}
-	}
-}
-
-// postingBytes returns the size of the postings of a term, about one byte a passage.
-func (s *segment) postingBytes(hash uint32) int {
-	k, found := slices.BinarySearchFunc(s.skips, hash, func(k skip, h uint32) int { return cmp.Compare(k.hash, h) })
-	if !found {
-		k--
-	}
-	if k < 0 {
-		return 0
-	}
-	c := cursor{rest: s.postings[s.skips[k].at:], hash: s.skips[k].hash}
-	for range skipEvery {
-		if !c.nextTerm() || c.hash >= hash {
 			break
 		}
+		if c.hash == hash {
+			return c.list
+		}
 	}
-	if c.hash != hash {
-		return 0
+	return nil
+}
+
+// appendPostings appends the passages that have a term, with base added to their numbers.
+// Common terms have very many, so one byte is decoded without a call.
+func (s *segment) appendPostings(hash uint32, base int32, list []embed.Posting) []embed.Posting {
+	b := s.postingsOf(hash)
+	list = slices.Grow(list, len(b))
+	for doc := int32(-1); len(b) > 0; {
+		n, size := uint64(b[0]), 1
+		if n >= 1<<7 {
+			n, size = binary.Uvarint(b)
+		}
+		if size <= 0 {
+			return list
+		}
+		b = b[size:]
+		count := uint64(1)
+		if n&1 == 1 {
+			if count, size = binary.Uvarint(b); size <= 0 {
+				return list
+			}
+			b = b[size:]
+		}
+		doc += int32(n>>1) + 1
+		if uint64(doc) >= uint64(len(s.docs)) {
+			return list // damaged
+		}
+		list = append(list, embed.Posting{Doc: base + doc, Count: int32(count)})
 	}
-	return len(c.list)
+	return list
 }
 
 // A cursor goes through postings.
@@ -394,12 +402,34 @@ func (r *reader) seen() uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
+// Writers for packStrings: a new one takes more time than the words of a round. Those of a
+// round are few, and are packed again when they are merged.
+var (
+	fastPackers = packers(flate.BestSpeed)
+	bestPackers = packers(flate.BestCompression)
+)
+
+const fewWords = 1 << 9
+
+func packers(level int) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		w, err := flate.NewWriter(io.Discard, level)
+		if err != nil {
+			panic(err) // the level is a constant
+		}
+		return w
+	}}
+}
+
 func packStrings(words []string) []byte {
 	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestCompression)
-	if err != nil {
-		panic(err) // the level is a constant
+	pool := bestPackers
+	if len(words) < fewWords {
+		pool = fastPackers
 	}
+	w := pool.Get().(*flate.Writer) // nothing else is put there
+	defer pool.Put(w)
+	w.Reset(&b)
 	for _, s := range words {
 		io.WriteString(w, s) // a buffer accepts everything
 		w.Write([]byte{0})

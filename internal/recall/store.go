@@ -212,16 +212,15 @@ func (s *IndexedStore) search(ctx context.Context, sessions []string, q Query) (
 	}
 	r.ByMeaning, r.Failed = cosines != nil, err
 	lexical := snap.corpus().Match(embed.TermsOfText(words))
-	var code *codeRanking
+	of := snap.scoresOf(words, lexical, cosines)
 	if snap.code && strings.TrimSpace(words) != "" {
-		if q.Context == "" && len(sessions) == 1 {
-			q.Context = s.newestContext(ctx, snap.indexes[0])
-		}
-		if code, err = snap.codeRanking(ctx, read, q, words, lexical, cosines); err != nil {
+		code, err := snap.codeRanking(ctx, read, q, words, lexical, of)
+		if err != nil {
 			return r, err
 		}
+		code.addTo(of.fused)
 	}
-	all := snap.rank(q, words, lexical, cosines, code)
+	all := snap.rank(q, of)
 	r.Total = len(all)
 	if r.Verbatim, err = snap.promote(ctx, read, v, all); err != nil && !errors.Is(err, archive.ErrDamaged) {
 		return r, err

@@ -58,7 +58,7 @@ func filesBelow(t *testing.T, folder, pattern string) []string {
 func (k *keeping) findsPet(t *testing.T, entries ...archive.Entry) (made int) {
 	t.Helper()
 	k.made = nil
-	f, err := searched(t, entries...).Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1, Embedder: k})
+	f, err := searched(t, entries...).Search(t.Context(), []string{"s"}, Query{Text: "dogs", Max: 1, Embedder: k})
 	if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "pet" || !f.ByMeaning || f.Failed != nil {
 		t.Fatalf("Search = %+v, %v", f, err)
 	}
@@ -136,7 +136,7 @@ func TestSearchesMayShareAFolder(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1, Embedder: k}); err != nil || f.Hits[0].ID != "pet" || !f.ByMeaning {
+			if f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Max: 1, Embedder: k}); err != nil || f.Hits[0].ID != "pet" || !f.ByMeaning {
 				t.Errorf("Search = %+v, %v", f, err)
 			}
 		})

@@ -46,7 +46,7 @@ func (p *Page) search(ctx context.Context, session, words string) (recall.Result
 			return recall.Result{}, err
 		}
 	}
-	return p.store.Search(ctx, sessions, recall.Query{Text: words, Tokens: searchTokens, Most: searchHits})
+	return p.store.Search(ctx, sessions, recall.Query{Text: words, Tokens: searchTokens, Max: searchHits})
 }
 
 // serveEntry shows what a recall id stands for.
