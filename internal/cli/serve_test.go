@@ -215,7 +215,8 @@ func TestServeSaysWhatDoesNotApplyToResponses(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]string{"--native"}, "are compacted, but without --native\n"},
-		{[]string{"--native", "--recall-tool"}, "are compacted, but without --native and --recall-tool\n"},
+		{[]string{"--native", "--recall-tool"}, "are compacted, but without --native\n"},
+		{[]string{"--recall-tool"}, ""},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		address, done, stderr := startServeScreen(ctx, t, "http://127.0.0.1:1", append(test.flags, "--dir", t.TempDir())...)

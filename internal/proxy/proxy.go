@@ -229,13 +229,15 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 		return true
 	}
 	if p.cfg.RecallTool {
-		body, x.recalls = withRecallTool(a, body)
-		x.body = body
+		x.body, x.recalls = withRecallTool(a, body)
 	}
-	req, err := parseRequest(a, body, r.Header)
+	req, err := parseRequest(a, x.body, r.Header)
 	if err == nil {
 		x.sent = req
 		x.plan, err = p.engine.compact(r.Context(), req)
+	}
+	if err != nil {
+		x.body, x.recalls = body, false // it passes as it came
 	}
 	var pass passes
 	switch {
