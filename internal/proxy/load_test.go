@@ -134,10 +134,10 @@ func benchSetup(b *testing.B, window int) *setup {
 // is left.
 func BenchmarkSessionsAtOnce(b *testing.B) {
 	const sessions = 500
-	s := benchSetup(b, 1_000_000)
 	h := newLoadHistory(200_000)
 	for round := 0; b.Loop(); round++ {
 		before := runtime.NumGoroutine()
+		s := benchSetup(b, 1_000_000)
 		c := loadClient()
 		watch := watchMemory()
 		var mu sync.Mutex
@@ -161,6 +161,8 @@ func BenchmarkSessionsAtOnce(b *testing.B) {
 		all.Wait()
 		most := watch()
 		c.CloseIdleConnections()
+		s.stop() // with its connections to the upstream, of which it keeps 64
+		s.upstream.Close()
 		runtime.GC()
 		var left runtime.MemStats
 		runtime.ReadMemStats(&left)

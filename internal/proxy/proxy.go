@@ -129,12 +129,15 @@ func withDefaults(cfg Config) Config {
 	return cfg
 }
 
-// Close ends the rounds that are being planned. The state stays open: it is the
-// caller's.
+// Close ends the rounds that are being planned, and the connections to the upstream that
+// no request uses. The state stays open: it is the caller's.
 func (p *Proxy) Close() {
 	p.close.Do(func() { close(p.closing) })
 	p.page.Close()
 	p.plans.Wait()
+	if own, ok := p.send.(*http.Transport); ok && p.cfg.Transport == nil {
+		own.CloseIdleConnections()
+	}
 }
 
 // Wait waits until no round is being planned.
