@@ -253,8 +253,8 @@ func (o jsonObject) rawValue(key string) string {
 // valueSpan returns where the value of a key is in the object; start and end
 // are 0 if there is none.
 func (o jsonObject) valueSpan(key string) (start, end int) {
-	for _, m := range slices.Backward(o.members) {
-		if m.key == key {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		if m := &o.members[i]; m.key == key {
 			return m.start, m.end
 		}
 	}
