@@ -330,15 +330,15 @@ func responsesText(t *testing.T, body string) (text string) {
 			text += e.Delta
 		case "response.completed":
 			var all []string
-			whole := ""
+			var whole strings.Builder
 			for _, it := range e.Response.Output {
 				all = append(all, it.ID)
 				for _, c := range it.Content {
-					whole += c.Text
+					whole.WriteString(c.Text)
 				}
 			}
-			if !slices.Equal(all, ended) || whole != text {
-				t.Errorf("the response has the items %v with %q; those that ended are %v, with %q", all, whole, ended, text)
+			if !slices.Equal(all, ended) || whole.String() != text {
+				t.Errorf("the response has the items %v with %q; those that ended are %v, with %q", all, whole.String(), ended, text)
 			}
 		}
 	}
