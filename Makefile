@@ -36,7 +36,7 @@ fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
 assistants: ## real assistants from npm before the proxy; TIERCOMPACT_OLLAMA=URL, OLLAMA=PROGRAM: before a real server too
 	mkdir -p dist/assistants
 	npm install --prefix dist/assistants --no-audit --no-fund @qwen-code/qwen-code@0.15.10 opencode-ai@1.18.33 @openai/codex@0.171.0
-	ASSISTANTS=$(abspath dist/assistants) go test ./internal/proxy -count=1 -run Assistants -v -timeout 30m
+	ASSISTANTS=$(abspath dist/assistants) go test ./internal/proxy -count=1 -run Assistants -v -timeout 60m
 matrix: ## every session, window, level and preset
 	TIERCOMPACT_MATRIX=full go test ./internal/suite -run TestMatrix -v -timeout 3h
 long: ## a thousand long sessions

@@ -122,10 +122,15 @@ func unquoteText(raw string) string {
 	out.Grow(room)
 	for slash >= 0 && slash+1 < len(raw) {
 		out.WriteString(raw[:slash])
-		r, n := decodeEscape(raw[slash:])
-		if 0 <= r && r < utf8.RuneSelf {
-			out.WriteByte(byte(r))
-		} else {
+		n := 2
+		switch c := raw[slash+1]; c {
+		case 'n':
+			out.WriteByte('\n')
+		case '"', '\\':
+			out.WriteByte(c)
+		default:
+			var r rune
+			r, n = decodeEscape(raw[slash:])
 			out.WriteRune(r)
 		}
 		raw = raw[slash+n:]
@@ -231,7 +236,7 @@ func parseObject(raw string) jsonObject {
 	o := jsonObject{raw: raw}
 	for m := range objectMembers(raw) {
 		if o.members == nil {
-			o.members = make([]member, 0, 8)
+			o.members = make([]member, 0, 4)
 		}
 		o.members = append(o.members, m)
 	}
@@ -248,8 +253,8 @@ func (o jsonObject) rawValue(key string) string {
 // valueSpan returns where the value of a key is in the object; start and end
 // are 0 if there is none.
 func (o jsonObject) valueSpan(key string) (start, end int) {
-	for _, m := range slices.Backward(o.members) {
-		if m.key == key {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		if m := &o.members[i]; m.key == key {
 			return m.start, m.end
 		}
 	}

@@ -3,7 +3,11 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -59,9 +63,13 @@ type layoutReader struct {
 
 // addObject adds the messages of the object at src.text[start:end].
 func (r *layoutReader) addObject(d dialect, start, end int) error {
+	return r.addMessages(d, start, end, readObject(d, r.src.text[start:end]))
+}
+
+// addMessages adds what was read of the object at src.text[start:end].
+func (r *layoutReader) addMessages(d dialect, start, end int, read objectMessages) error {
 	r.n++
-	raw := r.src.text[start:end]
-	messages, err := readObject(d, raw)
+	raw, messages, err := r.src.text[start:end], read.messages, read.err
 	switch {
 	case err != nil && r.src.lenient:
 		r.src.skipped++
@@ -90,11 +98,59 @@ func (r *layoutReader) addObject(d dialect, start, end int) error {
 	return nil
 }
 
-func readObject(d dialect, raw string) ([]chat.Message, error) {
+// An objectMessages has the messages of one object, or why it has none.
+type objectMessages struct {
+	messages []chat.Message
+	err      error
+}
+
+func readObject(d dialect, raw string) objectMessages {
 	if raw[0] != '{' {
-		return nil, &fieldError{"", "is " + jsonKindName(raw) + ", not a message object"}
+		return objectMessages{err: &fieldError{"", "is " + jsonKindName(raw) + ", not a message object"}}
 	}
-	return d.read(parseObject(raw))
+	messages, err := d.read(parseObject(raw))
+	return objectMessages{messages, err}
+}
+
+// A span is the place of a value in a text.
+type span struct{ start, end int }
+
+// parallelBytes is the length of the texts that are worth another core: reading takes a
+// millisecond for half a megabyte, and a model call waits for it.
+const parallelBytes = 64 << 10
+
+// readObjects reads objects of text, on several cores if they are long.
+func readObjects(d dialect, text string, spans []span) []objectMessages {
+	results := make([]objectMessages, len(spans))
+	workers := 1
+	if n := len(spans); n > 0 {
+		workers = max(1, min(runtime.GOMAXPROCS(0), n, (spans[n-1].end-spans[0].start)/parallelBytes))
+	}
+	var next atomic.Int64
+	var broken atomic.Value // of a panic, which the caller's goroutine must have
+	work := func() {
+		defer func() {
+			if p := recover(); p != nil {
+				broken.Store(fmt.Sprint(p))
+			}
+		}()
+		const block = 16
+		for from := int(next.Add(block)) - block; from < len(spans); from = int(next.Add(block)) - block {
+			for i := from; i < min(from+block, len(spans)); i++ {
+				results[i] = readObject(d, text[spans[i].start:spans[i].end])
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	if p := broken.Load(); p != nil {
+		panic(p)
+	}
+	return results
 }
 
 // wrongField returns the error for the object at an offset.
@@ -116,8 +172,13 @@ func (r *layoutReader) wrongField(offset int, err error) *Error {
 // readList reads the messages of the list at src.text[start:end].
 func readList(src *source, d dialect, start, end int, path string) (chat.Transcript, list, error) {
 	r := layoutReader{src: src, path: path, sep: ",", end: start + 1}
+	var spans []span
 	for from, to := range elements(src.text[start:end]) {
-		if err := r.addObject(d, start+from, start+to); err != nil {
+		spans = append(spans, span{start + from, start + to})
+	}
+	r.t = slices.Grow(r.t, len(spans))
+	for i, read := range readObjects(d, src.text, spans) {
+		if err := r.addMessages(d, spans[i].start, spans[i].end, read); err != nil {
 			return nil, list{}, err
 		}
 	}

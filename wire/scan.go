@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -130,12 +131,14 @@ func scanString(s string, i int) (int, error) {
 			if i == len(s) {
 				return i, &syntaxError{i, "unexpected end of JSON", true}
 			}
-			if s[i] == 'u' {
+			switch s[i] {
+			case 'n', '"', '\\', 't', '/', 'r', 'b', 'f':
+			case 'u':
 				if i+4 >= len(s) || decodeHex4(s[i+1:]) < 0 {
 					return i, &syntaxError{i, `bad \u escape in a JSON string`, cutEscape(s, i)}
 				}
 				i += 4
-			} else if strings.IndexByte(`"\/bfnrt`, s[i]) < 0 {
+			default:
 				return i, &syntaxError{i, "bad escape in a JSON string", false}
 			}
 		}
@@ -144,8 +147,8 @@ func scanString(s string, i int) (int, error) {
 }
 
 // skipPlain returns the offset of the next byte of a JSON string that is a quote, a
-// backslash or a control character, or up to 7 bytes before it. It reads 8 bytes at a
-// time.
+// backslash or a control character, or at the end of s up to 7 bytes before it. It reads
+// 8 bytes at a time.
 func skipPlain(s string, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
@@ -153,8 +156,10 @@ func skipPlain(s string, i int) int {
 		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		if ((w-ones*' ')&^w|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
-			break
+		// The lowest bit that is set is that of the first such byte; higher ones may be of
+		// others.
+		if found := ((w-ones*' ')&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
 	return i

@@ -55,8 +55,7 @@ With --recall-tool, requests that have tools get one more: recall, by which the
 model finds what was removed. serve answers its calls itself; the assistant does
 not see them.
 
-Requests to /v1/responses are compacted, but neither translated by --native nor
-given the tool recall.
+Requests to /v1/responses are compacted, but not translated by --native.
 
 serve prints a line for each round, and warnings; with --verbose, for each
 request too.
@@ -142,22 +141,10 @@ func (o *serveOptions) runServe(cmd *cobra.Command) (err error) {
 	}
 	printNote(cmd, "listening at http://%s, in front of %s; the archive is in %s", l.Addr(), upstream, e.place)
 	printNote(cmd, "Ollama's own CLI: OLLAMA_HOST=%s; OpenAI clients: base URL http://%s/v1; Anthropic clients: base URL http://%s", l.Addr(), l.Addr(), l.Addr())
-	if flags := o.notForResponses(); flags != "" {
-		printNote(cmd, "note: requests to /v1/responses (codex) are compacted, but without %s", flags)
+	if o.native {
+		printNote(cmd, "note: requests to /v1/responses (codex) are compacted, but without --native")
 	}
 	return p.Serve(ctx, l, o.grace)
-}
-
-// notForResponses names the given flags that do not apply to /v1/responses.
-func (o *serveOptions) notForResponses() string {
-	var flags []string
-	if o.native {
-		flags = append(flags, "--native")
-	}
-	if o.recallTool {
-		flags = append(flags, "--recall-tool")
-	}
-	return strings.Join(flags, " and ")
 }
 
 // validateServe refuses wrong flags, and returns the upstream and the token.

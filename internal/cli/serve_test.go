@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/xml"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -215,7 +214,8 @@ func TestServeSaysWhatDoesNotApplyToResponses(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]string{"--native"}, "are compacted, but without --native\n"},
-		{[]string{"--native", "--recall-tool"}, "are compacted, but without --native and --recall-tool\n"},
+		{[]string{"--native", "--recall-tool"}, "are compacted, but without --native\n"},
+		{[]string{"--recall-tool"}, ""},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		address, done, stderr := startServeScreen(ctx, t, "http://127.0.0.1:1", append(test.flags, "--dir", t.TempDir())...)
@@ -228,39 +228,6 @@ func TestServeSaysWhatDoesNotApplyToResponses(t *testing.T) {
 		<-done
 		if text := stderr.String(); !strings.Contains(text, test.want) || test.want == "" && strings.Contains(text, "/v1/responses") {
 			t.Errorf("%v prints %s", test.flags, text)
-		}
-	}
-}
-
-// The files that start serve with the machine must give flags that it takes.
-func TestServiceFilesGiveFlagsThatServeTakes(t *testing.T) {
-	folder := filepath.Join("..", "..", "docs", "serve")
-	unit, err := os.ReadFile(filepath.Join(folder, "tiercompact.service"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent, err := os.ReadFile(filepath.Join(folder, "tiercompact.plist"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindStringSubmatch(string(unit))
-	if lines == nil {
-		t.Fatal("the unit starts nothing")
-	}
-	var list struct {
-		Words []string `xml:"dict>array>string"`
-	}
-	if err := xml.Unmarshal(agent, &list); err != nil {
-		t.Fatal(err)
-	}
-	for file, words := range map[string][]string{"service": strings.Fields(lines[1]), "plist": list.Words} {
-		if len(words) < 3 || words[1] != "serve" {
-			t.Errorf("the %s starts %q", file, words)
-			continue
-		}
-		cmd := newServeCommand()
-		if err := cmd.ParseFlags(words[2:]); err != nil || cmd.Flags().NArg() > 0 || !cmd.Flags().Changed("upstream") {
-			t.Errorf("the %s starts %q: %v", file, words, err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ const (
 	Chat         = "real-smol"   // SmolLM2-135M-Instruct, window 8,192
 	Embedder     = "real-minilm" // all-MiniLM-L6-v2, 384 dimensions, window 512
 	Tiny         = "tinyllama"   // Llama 3.2's vocabulary and template, window 8,192
+	TinyLong     = "tinylong"    // the same, window 65,536: holds the prompts of assistants
 	TinyEmbedder = "tinybert"    // BERT's vocabulary, 64 dimensions, window 2,048
 	TinyGemma2   = "tinygemma2"  // Gemma 2's vocabulary, on llama.cpp
 	TinyGemma3   = "tinygemma3"  // the same, on Ollama's own engine

@@ -1,16 +1,21 @@
 package proxy_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +24,8 @@ import (
 	"github.com/ollama/ollama/openai"
 
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
+	"github.com/tiercompact/tiercompact/internal/proxy"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 const (
@@ -30,24 +37,38 @@ const (
 // assistantRuns are headless runs of assistants from npm: their command, and the
 // environment and files that point them at the proxy.
 var assistantRuns = map[string]struct {
-	command func(address string) []string
+	command func(address, prompt string, goOn bool) []string // goOn: the newest session goes on
 	env     func(home, address string) []string
 	files   map[string]string // in the working folder; ADDRESS is the proxy's
 }{
 	"qwen": {
-		command: func(string) []string { return []string{"--auth-type", "openai", "--yolo", "-p", "Read all files."} },
+		command: func(_, prompt string, goOn bool) []string {
+			if goOn {
+				return []string{"--auth-type", "openai", "--yolo", "--continue", "-p", prompt}
+			}
+			return []string{"--auth-type", "openai", "--yolo", "-p", prompt}
+		},
 		env: func(_, address string) []string {
 			return []string{"OPENAI_BASE_URL=" + address + "/v1", "OPENAI_API_KEY=local", "OPENAI_MODEL=m"}
 		},
 	},
 	"opencode": {
-		command: func(string) []string { return []string{"run", "-m", "tiercompact/m", "Read all files."} },
-		files:   map[string]string{"opencode.json": `{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled","provider":{"tiercompact":{"npm":"@ai-sdk/openai-compatible","name":"tiercompact","options":{"baseURL":"ADDRESS/v1"},"models":{"m":{"name":"m","limit":LIMIT}}}}}`},
+		command: func(_, prompt string, goOn bool) []string {
+			if goOn {
+				return []string{"run", "--continue", "-m", "tiercompact/m", prompt}
+			}
+			return []string{"run", "-m", "tiercompact/m", prompt}
+		},
+		files: map[string]string{"opencode.json": `{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled","provider":{"tiercompact":{"npm":"@ai-sdk/openai-compatible","name":"tiercompact","options":{"baseURL":"ADDRESS/v1"},"models":{"m":{"name":"m","limit":LIMIT}}}}}`},
 	},
 	"codex": {
-		command: func(address string) []string {
-			return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", `model="m"`, "-c", `model_provider="tiercompact"`,
-				"-c", `model_providers.tiercompact={name="tiercompact",base_url="` + address + `/v1",wire_api="responses"}`, "Read all files."}
+		command: func(address, prompt string, goOn bool) []string {
+			args := []string{"exec"}
+			if goOn {
+				args = append(args, "resume", "--last")
+			}
+			return append(args, "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", `model="m"`, "-c", `model_provider="tiercompact"`,
+				"-c", `model_providers.tiercompact={name="tiercompact",base_url="`+address+`/v1",wire_api="responses"}`, prompt)
 		},
 	},
 }
@@ -78,7 +99,8 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 				}
 			}
 			m.work = work
-			out := runAssistant(t, program, name, s.Server.URL, home, work, `{"context":200000,"output":4096}`)
+			a := assistant{name, program, s.Server.URL, home, work, `{"context":200000,"output":4096}`}
+			out := a.run(t, "Read all files.", false)
 			tokens, levels := m.sizes(s), m.calls.Load()
 			if levels < assistantCalls || !strings.Contains(out, "so glad") {
 				t.Fatalf("%d of %d files were read; it prints\n%s", levels, assistantCalls, out)
@@ -91,26 +113,32 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 	}
 }
 
-// runAssistant runs an assistant to its end, and returns what it prints.
-func runAssistant(t *testing.T, program, name, address, home, work, limit string) string {
+// An assistant has a program before a proxy, a home and a working folder.
+type assistant struct {
+	name, program, address, home, work string
+	limit                              string // of the model, for its settings
+}
+
+// run runs the assistant with a prompt to its end, and returns what it prints.
+func (a assistant) run(t *testing.T, prompt string, goOn bool) string {
 	t.Helper()
-	a := assistantRuns[name]
-	for file, text := range a.files {
-		if err := os.WriteFile(filepath.Join(work, file), []byte(strings.NewReplacer("ADDRESS", address, "LIMIT", limit).Replace(text)), 0o600); err != nil {
+	r := assistantRuns[a.name]
+	for file, text := range r.files {
+		if err := os.WriteFile(filepath.Join(a.work, file), []byte(strings.NewReplacer("ADDRESS", a.address, "LIMIT", a.limit).Replace(text)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
-	run := exec.CommandContext(ctx, program, a.command(address)...)
-	run.Dir, run.WaitDelay = work, 5*time.Second
-	run.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "CODEX_HOME=" + home, "CI=1"}
-	if a.env != nil {
-		run.Env = append(run.Env, a.env(home, address)...)
+	run := exec.CommandContext(ctx, a.program, r.command(a.address, prompt, goOn)...)
+	run.Dir, run.WaitDelay = a.work, 5*time.Second
+	run.Env = []string{"HOME=" + a.home, "PATH=" + os.Getenv("PATH"), "CODEX_HOME=" + a.home, "CI=1"}
+	if r.env != nil {
+		run.Env = append(run.Env, r.env(a.home, a.address)...)
 	}
 	out, err := run.CombinedOutput()
 	if err != nil {
-		t.Errorf("%s: %v\n%s", name, err, out)
+		t.Errorf("%s: %v\n%s", a.name, err, out[max(0, len(out)-4000):])
 	}
 	return string(out)
 }
@@ -221,26 +249,136 @@ func (m *scriptedModel) sizes(s *setup) (tokens []int) {
 	return tokens
 }
 
-// TestRealAssistantsAreAnswered runs assistants, and Ollama's own CLI (the program
-// OLLAMA), before the proxy and a real server. The weights of its model are random, and
-// it ends after 16 tokens: what it says is of no use, but the APIs are the real ones.
-func TestRealAssistantsAreAnswered(t *testing.T) {
-	server, folder := ollamatest.URL(t), os.Getenv("ASSISTANTS")
-	if folder == "" {
-		t.Skip("ASSISTANTS names no folder with assistants")
-	}
-	answer, err := http.Post(server+"/api/create", "application/json", strings.NewReader(`{"model":"m","from":"tinyllama","parameters":{"num_predict":16,"num_ctx":8192},"stream":false}`))
+// realWindow holds the system prompts and tools of opencode and codex, and a few turns.
+const realWindow = 20_480
+
+// createShort creates a model with random weights that ends after 16 tokens.
+func createShort(t *testing.T, server string, window int) {
+	t.Helper()
+	answer, err := http.Post(server+"/api/create", "application/json", strings.NewReader(fmt.Sprintf(`{"model":"m","from":%q,"parameters":{"num_predict":16,"num_ctx":%d},"stream":false}`, ollamatest.TinyLong, window)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	for _, name := range []string{"opencode", "codex"} { // the prompt of qwen-code has 19,000 tokens
+}
+
+// goOnForReal carries one session of an assistant past its window several times: the
+// model reads files by the assistant's tool, then the session goes on with more prompts.
+// Each level is asked for once, by the header that a front server adds.
+func goOnForReal(t *testing.T, server string, a assistant) {
+	const window = realWindow
+	createShort(t, server, window)
+	a.home, a.work = t.TempDir(), t.TempDir()
+	a.limit = fmt.Sprintf(`{"context":%d,"output":400}`, 100*window)
+	for i := range realFiles {
+		if err := os.WriteFile(filepath.Join(a.work, fmt.Sprintf("file_%d.go", i)), []byte(sourceText(i, 8000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	seen := make(map[levels.Name]int)
+	c := &callingServer{scriptedModel: scriptedModel{t: t, work: a.work}, server: server}
+	upstream := httptest.NewServer(http.HandlerFunc(c.forward))
+	t.Cleanup(upstream.Close)
+	s := realSetup(t, upstream.URL, &realClient{native: true, window: window, report: func(r proxy.RequestReport) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[r.Level]++
+		t.Logf("%s: level %s, %d to %d of %d tokens, planned %v", r.Session, r.Level, r.Before, r.After, window, r.Planned)
+	}})
+	asked := map[int64]string{4: "soft", 6: "hard", 8: "emergency"}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if mode := asked[c.calls.Load()]; mode != "" {
+			r.Header.Set("X-Tiercompact-Mode", mode)
+		}
+		s.proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	a.address = front.URL
+	for n := range 2 {
+		prompt := fmt.Sprintf("Step %d. What does this do?\n%s", n, sourceText(n, 8000))
+		if n == 0 {
+			prompt = "Read all files."
+		}
+		out := a.run(t, prompt, n > 0)
+		s.proxy.Wait()
+		if strings.TrimSpace(out) == "" || t.Failed() {
+			t.Fatalf("step %d: it prints\n%s", n, out)
+		}
+	}
+	t.Logf("%d calls, about %d tokens read, in a window of %d; levels %v", c.calls.Load(), c.calls.Load()*3700, window, seen)
+	if c.calls.Load() < realFiles || seen["soft"] == 0 || seen["hard"] == 0 || seen["emergency"] == 0 {
+		t.Errorf("%d of %d calls; levels %v", c.calls.Load(), realFiles, seen)
+	}
+	if s.events.warned("cut the prompt") {
+		t.Error("the server cut a prompt")
+	}
+}
+
+// realFiles is how many files the model reads.
+const realFiles = 11
+
+// A callingServer is a real server that gets requests with a schema for the answer: by it,
+// a model with random weights calls the tool that reads the next file.
+type callingServer struct {
+	scriptedModel
+	server string
+}
+
+func (c *callingServer) forward(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var q map[string]any
+	name, args := c.call(body)
+	if n := c.calls.Load(); name != "" && n < realFiles && json.Unmarshal(body, &q) == nil {
+		c.calls.Add(1)
+		var values map[string]any
+		_ = json.Unmarshal([]byte(args(n)), &values)
+		properties, required := make(map[string]any), make([]string, 0, 1)
+		for key, value := range values {
+			properties[key], required = map[string]any{"enum": []any{value}}, append(required, key)
+		}
+		schema := map[string]any{"type": "object", "required": []string{"name", "parameters"}, "properties": map[string]any{
+			"name": map[string]any{"enum": []string{name}}, "parameters": map[string]any{"type": "object", "properties": properties, "required": required}}}
+		if r.URL.Path == "/v1/responses" {
+			q["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "call", "schema": schema}}
+			q["max_output_tokens"] = 400
+			q["tools"] = slices.DeleteFunc(q["tools"].([]any), func(tool any) bool { return tool.(map[string]any)["type"] != "function" }) // Ollama 0.17.4 takes each call for one of a tool without a name
+		} else {
+			options, _ := q["options"].(map[string]any)
+			options["num_predict"] = 400
+			q["format"] = schema
+		}
+		body = []byte(jsonOf(q))
+	}
+	to, _ := url.Parse(c.server)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) }, FlushInterval: -1}).ServeHTTP(w, r)
+}
+
+// sourceText returns n bytes of code.
+func sourceText(seed, n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "func part%d_%d(a int) int { return a*%d + %d }\n", seed, i, i, seed)
+	}
+	return b.String()
+}
+
+// TestRealAssistantsGoOnPastTheWindow runs assistants, and Ollama's own CLI (the program
+// OLLAMA), before the proxy and a real server. The weights of its model are random, and
+// it ends after 16 tokens: what it says is of no use, but the APIs are the real ones.
+func TestRealAssistantsGoOnPastTheWindow(t *testing.T) {
+	server, folder := ollamatest.URL(t), os.Getenv("ASSISTANTS")
+	if folder == "" {
+		t.Skip("ASSISTANTS names no folder with assistants")
+	}
+	for _, name := range []string{"opencode", "codex"} {
 		t.Run(name, func(t *testing.T) {
-			s := realSetup(t, server, &realClient{native: true, window: 8192})
-			out := runAssistant(t, filepath.Join(folder, "node_modules", ".bin", name), name, s.Server.URL, t.TempDir(), t.TempDir(), `{"context":8192,"output":16}`)
-			if strings.TrimSpace(out) == "" || s.events.warned("cut the prompt") {
-				t.Errorf("it prints\n%s", out)
+			program := filepath.Join(folder, "node_modules", ".bin", name)
+			if _, err := os.Stat(program); err != nil {
+				t.Skip("this assistant is not installed: ", err)
 			}
+			goOnForReal(t, server, assistant{name: name, program: program})
 		})
 	}
 	t.Run("ollama", func(t *testing.T) {

@@ -1,12 +1,12 @@
 package proxy
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/texthash"
 )
 
 // A digestCache has the digests of messages that came before, by a hash that is ten
@@ -77,28 +77,20 @@ func (c *digestCache) add(k digestKey, d edit.Digest) {
 
 // keyOf hashes what [edit.MessageDigest] reads.
 func (c *digestCache) keyOf(m chat.Message) digestKey {
-	var h maphash.Hash
-	h.SetSeed(c.seed)
-	size := 0
-	text := func(s string) {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
-		h.WriteString(s)
-		size += len(s)
-	}
-	text(string(m.Role))
-	for _, p := range m.Parts {
-		text(string(p.Kind))
-		text(p.Text)
-		text(p.ID)
-		text(p.Name)
-		text(p.Args)
+	h := texthash.New(c.seed)
+	h.AddText(string(m.Role))
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		h.AddText(string(p.Kind))
+		h.AddText(p.Text)
+		h.AddText(p.ID)
+		h.AddText(p.Name)
+		h.AddText(p.Args)
 		if p.Image != nil {
-			text(p.Image.MediaType)
-			text(p.Image.Data)
-			text(p.Image.URL)
+			h.AddText(p.Image.MediaType)
+			h.AddText(p.Image.Data)
+			h.AddText(p.Image.URL)
 		}
 	}
-	return digestKey{h.Sum64(), size}
+	return digestKey{h.Sum(), h.Size()}
 }

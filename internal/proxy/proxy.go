@@ -129,12 +129,15 @@ func withDefaults(cfg Config) Config {
 	return cfg
 }
 
-// Close ends the rounds that are being planned. The state stays open: it is the
-// caller's.
+// Close ends the rounds that are being planned, and the connections to the upstream that
+// no request uses. The state stays open: it is the caller's.
 func (p *Proxy) Close() {
 	p.close.Do(func() { close(p.closing) })
 	p.page.Close()
 	p.plans.Wait()
+	if own, ok := p.send.(*http.Transport); ok && p.cfg.Transport == nil {
+		own.CloseIdleConnections()
+	}
 }
 
 // Wait waits until no round is being planned.
@@ -229,13 +232,15 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 		return true
 	}
 	if p.cfg.RecallTool {
-		body, x.recalls = withRecallTool(a, body)
-		x.body = body
+		x.body, x.recalls = withRecallTool(a, body)
 	}
-	req, err := parseRequest(a, body, r.Header)
+	req, err := parseRequest(a, x.body, r.Header)
 	if err == nil {
 		x.sent = req
 		x.plan, err = p.engine.compact(r.Context(), req)
+	}
+	if err != nil {
+		x.body, x.recalls = body, false // it passes as it came
 	}
 	var pass passes
 	switch {

@@ -20,6 +20,7 @@ type realClient struct {
 	path   string
 	native bool
 	window int
+	report func(proxy.RequestReport)
 	items  []string
 	turns  int
 }
@@ -144,7 +145,7 @@ func realSetup(t *testing.T, server string, c *realClient) *setup {
 		t.Fatal(err)
 	}
 	s := &setup{upstream: &upstream{Server: httptest.NewUnstartedServer(nil)}, events: new(events), state: state}
-	s.proxy, err = proxy.New(proxy.Config{Upstream: to, Open: steady(c.window), State: state, Trace: s.events.add, Native: c.native})
+	s.proxy, err = proxy.New(proxy.Config{Upstream: to, Open: steady(c.window), State: state, Trace: s.events.add, Native: c.native, Report: c.report})
 	if err != nil {
 		t.Fatal(err)
 	}

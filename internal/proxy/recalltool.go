@@ -25,9 +25,9 @@ const (
 // withRecallTool returns a body with the tool recall at the end of its tools, or the
 // body itself if it has no tools, or one of that name.
 func withRecallTool(a *api, body []byte) ([]byte, bool) {
-	members, err := topMembers(body, "tools")
+	members, err := topMembers(body, "tools", "previous_response_id", "conversation")
 	tools := members["tools"]
-	if err != nil || len(tools) == 0 || tools[0] != '[' || a.format == responsesFormat {
+	if err != nil || len(tools) == 0 || tools[0] != '[' || a.format == responsesFormat && serverHolds(members) != "" {
 		return body, false
 	}
 	var list []struct {
@@ -48,6 +48,8 @@ func withRecallTool(a *api, body []byte) ([]byte, bool) {
 		tool = tiercompact.RecallTool().Anthropic()
 	case "ollama":
 		tool = tiercompact.RecallTool().Ollama()
+	case responsesFormat:
+		tool = tiercompact.RecallTool().Responses()
 	}
 	return insertAtEnd(body, tools, string(tool)), true
 }
@@ -205,6 +207,8 @@ func (p *Proxy) recallAnswer(answer *http.Response, x *exchange) {
 		b.reader = &ollamaRecall{stream: stream}
 	case x.api.format == "anthropic":
 		b.reader = &anthropicRecall{stream: stream}
+	case x.api.format == responsesFormat:
+		b.reader = &responsesRecall{stream: stream}
 	default:
 		b.reader = &openaiRecall{stream: stream}
 	}
@@ -219,12 +223,20 @@ func (p *Proxy) recallAnswer(answer *http.Response, x *exchange) {
 
 // followUp sends the request with more messages, and returns the body of the answer.
 func (p *Proxy) followUp(r *http.Request, x *exchange, messages string) (io.ReadCloser, error) {
-	members, err := topMembers(x.body, "messages")
-	list := members["messages"]
+	name := x.api.list
+	if x.native != nil {
+		name = "messages"
+	}
+	members, err := topMembers(x.body, name)
+	list := members[name]
 	if err != nil || len(list) < 3 {
 		return nil, errNotObject
 	}
-	x.body = insertAtEnd(x.body, list, messages)
+	if list[0] == '"' { // the only message, as a text
+		x.body = []byte(withMember(string(x.body), name, `[{"role":"user","content":`+string(list)+`},`+messages+`]`))
+	} else {
+		x.body = insertAtEnd(x.body, list, messages)
+	}
 	again := r.Clone(r.Context())
 	setBody(again, x.body)
 	answer, err := p.send.RoundTrip(again)

@@ -41,10 +41,8 @@ func readResponses(body []byte, members map[string][]byte) (*responsesDocument, 
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"previous_response_id", "conversation"} {
-		if v := held[key]; v != nil && string(v) != "null" {
-			return nil, passes("the server holds the history (" + key + ")")
-		}
+	if key := serverHolds(held); key != "" {
+		return nil, passes("the server holds the history (" + key + ")")
 	}
 	d := &responsesDocument{body: body, schemas: members["tools"], modelName: jsonText(members["model"])}
 	if text := jsonText(held["instructions"]); text != "" {
@@ -90,6 +88,17 @@ func readResponses(body []byte, members map[string][]byte) (*responsesDocument, 
 	}
 	flush()
 	return d, nil
+}
+
+// serverHolds returns the member by which a request continues a history that the server
+// holds, "" for none.
+func serverHolds(members map[string][]byte) string {
+	for _, key := range []string{"previous_response_id", "conversation"} {
+		if v := members[key]; v != nil && string(v) != "null" {
+			return key
+		}
+	}
+	return ""
 }
 
 // A responsesItem is an item of the input.

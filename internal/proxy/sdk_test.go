@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/ollama/ollama/openai"
 
 	"github.com/tiercompact/tiercompact/internal/proxy"
 )
@@ -67,10 +70,13 @@ func TestTheSDKsNeedNoChangeButTheURL(t *testing.T) {
 	if os.Getenv("SDK_MODULES") == "" {
 		t.Skip("SDK_MODULES names no folder with the SDKs")
 	}
-	for name, change := range map[string]func(*proxy.Config){"plain": nil, "native": func(c *proxy.Config) { c.Native = true }} {
+	for name, change := range map[string]func(*proxy.Config){"plain": nil, "native": func(c *proxy.Config) { c.Native = true }, "recall": func(c *proxy.Config) { c.RecallTool = true }} {
 		t.Run(name, func(t *testing.T) {
 			s := newSetup(t, 4000, change)
 			s.answer = sdkAnswer(t)
+			if name == "recall" {
+				s.answer = recallAnswer(t)
+			}
 			out, err := exec.Command("node", "testdata/clients.mjs", s.Server.URL, name).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -78,6 +84,27 @@ func TestTheSDKsNeedNoChangeButTheURL(t *testing.T) {
 			t.Logf("%s", out)
 			checkSizes(t, s)
 		})
+	}
+}
+
+// recallAnswer answers a request of /v1/responses that has tools with a call of recall,
+// and the result of that with a text, in the bytes of the real Ollama.
+func recallAnswer(t *testing.T) http.HandlerFunc {
+	text := sdkTextAnswer(t)
+	call, callStream := asRecall(responsesRecorded(t, "chat-call", false)), asRecall(responsesRecorded(t, "chat-call-stream", true))
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q openai.ResponsesRequest
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if r.URL.Path != "/v1/responses" || json.Unmarshal(body, &q) != nil || len(q.Tools) == 0 || strings.Contains(string(body), "function_call_output") {
+			text(w, r)
+			return
+		}
+		if q.Stream != nil && *q.Stream {
+			callStream.write(w)
+			return
+		}
+		call.write(w)
 	}
 }
 

@@ -131,6 +131,12 @@ func (t Tool) OpenAI() json.RawMessage {
 	return marshalled(map[string]any{"type": "function", "function": map[string]any{"name": t.Name, "description": t.Description, "parameters": t.Parameters}})
 }
 
+// Responses returns the tool in the form of OpenAI's Responses API. No argument is
+// required, which that API does not allow in a strict schema.
+func (t Tool) Responses() json.RawMessage {
+	return marshalled(map[string]any{"type": "function", "name": t.Name, "description": t.Description, "parameters": t.Parameters, "strict": false})
+}
+
 // Ollama returns the tool in the form of Ollama's requests, which is that of OpenAI.
 func (t Tool) Ollama() json.RawMessage { return t.OpenAI() }
 

@@ -2,12 +2,12 @@
 package sizes
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/texthash"
 )
 
 // A Memo caches the tokens of the messages of one history. The zero Memo caches nothing;
@@ -88,28 +88,21 @@ func runParallel(cores, n int, f func(i int)) {
 
 // messageKey identifies messages by the fields that count.
 func messageKey(seed maphash.Seed, m chat.Message) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	number := func(n int) {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], uint64(n))
-		h.Write(b[:])
-	}
-	text := func(s string) {
-		number(len(s))
-		h.WriteString(s)
-	}
-	text(string(m.Role))
-	for _, p := range m.Parts {
-		for _, s := range []string{string(p.Kind), p.Text, p.Args, p.Name, p.ID} {
-			text(s)
-		}
+	h := texthash.New(seed)
+	h.AddText(string(m.Role))
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		h.AddText(string(p.Kind))
+		h.AddText(p.Text)
+		h.AddText(p.Args)
+		h.AddText(p.Name)
+		h.AddText(p.ID)
 		if p.Image != nil {
-			number(p.Image.Width)
-			number(p.Image.Height)
-			text(p.Image.Detail)
-			text(p.Image.Data)
+			h.AddNumber(p.Image.Width)
+			h.AddNumber(p.Image.Height)
+			h.AddText(p.Image.Detail)
+			h.AddText(p.Image.Data)
 		}
 	}
-	return h.Sum64()
+	return h.Sum()
 }

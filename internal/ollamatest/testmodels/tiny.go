@@ -56,7 +56,11 @@ func tinyModels(ctx context.Context, cache, tokenizer, qwen string) ([]image, er
 	}{
 		{ollamatest.Tiny, "tinyllama-1", llamaTemplate, llama, func(f *os.File) error {
 			v, err := llamaVocabulary(modules)
-			return cmp.Or(err, writeDecoder(f, "llama", v))
+			return cmp.Or(err, writeDecoder(f, "llama", v, tinyWindow))
+		}},
+		{ollamatest.TinyLong, "tinylong-1", llamaTemplate, llama, func(f *os.File) error {
+			v, err := llamaVocabulary(modules)
+			return cmp.Or(err, writeDecoder(f, "llama", v, longWindow))
 		}},
 		{ollamatest.TinyEmbedder, "tinybert-1", "", nil, func(f *os.File) error {
 			v, err := bertVocabulary(tokenizer)
@@ -64,19 +68,19 @@ func tinyModels(ctx context.Context, cache, tokenizer, qwen string) ([]image, er
 		}},
 		{ollamatest.TinyGemma2, "tinygemma2-1", gemmaTemplate, []string{"<end_of_turn>"}, func(f *os.File) error {
 			v, err := gemmaVocabulary(modules)
-			return cmp.Or(err, writeDecoder(f, "gemma2", v))
+			return cmp.Or(err, writeDecoder(f, "gemma2", v, tinyWindow))
 		}},
 		{ollamatest.TinyGemma3, "tinygemma3-1", gemmaTemplate, []string{"<end_of_turn>"}, func(f *os.File) error {
 			v, err := gemmaVocabulary(modules)
-			return cmp.Or(err, writeDecoder(f, "gemma3", v))
+			return cmp.Or(err, writeDecoder(f, "gemma3", v, tinyWindow))
 		}},
 		{ollamatest.TinyQwen2, "tinyqwen2-1", chatMLTemplate, []string{"<|im_end|>"}, func(f *os.File) error {
 			v, err := qwenVocabulary(qwen)
-			return cmp.Or(err, writeDecoder(f, "qwen2", v))
+			return cmp.Or(err, writeDecoder(f, "qwen2", v, tinyWindow))
 		}},
 		{ollamatest.TinyQwen3, "tinyqwen3-1", chatMLTemplate, []string{"<|im_end|>"}, func(f *os.File) error {
 			v, err := qwenVocabulary(qwen)
-			return cmp.Or(err, writeDecoder(f, "qwen3", v))
+			return cmp.Or(err, writeDecoder(f, "qwen3", v, tinyWindow))
 		}},
 	} {
 		path := filepath.Join(cache, m.file+".gguf")
@@ -88,9 +92,15 @@ func tinyModels(ctx context.Context, cache, tokenizer, qwen string) ([]image, er
 	return images, nil
 }
 
+// The windows of the chat models. The longer one holds the prompts of assistants.
+const (
+	tinyWindow = 8192
+	longWindow = 65_536
+)
+
 // writeDecoder writes a chat model of an architecture, with its own tensors.
-func writeDecoder(f *os.File, arch string, v vocabulary) error {
-	s := shape{blocks: 2, width: 64, heads: 4, groups: 2, inner: 128, window: 8192}
+func writeDecoder(f *os.File, arch string, v vocabulary, window uint64) error {
+	s := shape{blocks: 2, width: 64, heads: 4, groups: 2, inner: 128, window: window}
 	head := s.width / s.heads
 	kv := ggml.KV{
 		"general.architecture": arch, "general.name": "tiny" + arch, "general.file_type": uint32(1),

@@ -40,6 +40,20 @@ await session("ollama stream", async messages => {
   return text
 })
 
+// With the tool recall, whose calls the proxy answers.
+if (process.argv[3] === "recall") {
+  const ask = { model: "m", input: "What is in main.go?", tools: [{ type: "function", name: "read_file", strict: false, parameters: { type: "object", properties: {} } }] }
+  const recalled = r => r.output.every(i => i.type === "message") && r.output_text.includes("so glad") && r.tools.every(t => t.name !== "recall")
+  if (!recalled(await openai.responses.create(ask))) throw new Error("openai responses recall")
+  const stream = openai.responses.stream(ask)
+  let text = ""
+  stream.on("response.output_text.delta", e => { text += e.delta })
+  const whole = await stream.finalResponse()
+  if (!recalled(whole) || whole.output.flatMap(i => i.content).map(c => c.text).join("") !== text) throw new Error("openai responses recall stream: " + text)
+  console.log("openai responses recall ok")
+  process.exit(0)
+}
+
 // Tools, thinking and errors, with an upstream that calls read_file.
 const tool = { name: "read_file", description: "Read a file", parameters: { type: "object", properties: { path: { type: "string" } } } }
 const question = [{ role: "user", content: "What is in main.go?" }]
