@@ -41,7 +41,7 @@ func TestChatOnANarrowTerminal(t *testing.T) {
 	if strings.Count(s, "the end") != 1 { // the answer has the first 60 bytes
 		t.Errorf("the end of a line is not shown:\n%s", s)
 	}
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		if n := len([]rune(line)); n > 40 {
 			t.Errorf("%q has %d characters", line, n)
 		}
