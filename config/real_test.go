@@ -86,7 +86,7 @@ func (l *requestLog) count(line string) (n int) {
 // A session whose model also summarises loads it once, with one window.
 func TestRealSessionKeepsItsModelLoaded(t *testing.T) {
 	address, log := loggingProxy(t, ollamatest.URL(t))
-	c := loadText(t, "compact.yaml", fmt.Sprintf("ollama_url: %s\nmodel: %s\nwindow: 3072\nnum_thread: %d\nexact_tokens: true\nembed: {model: lexical}\nsummary: {model: '%s:latest', max_tokens: 96}\n",
+	c := loadText(t, "compact.yaml", fmt.Sprintf("ollama_url: %s\nmodel: %s\nwindow: 3072\nnum_thread: %d\nexact_tokens: true\nembed: {model: lexical}\ndeadlines: {summary: 0s, round: 0s}\nsummary: {model: '%s:latest', max_tokens: 96}\n",
 		address, ollamatest.Tiny, ollamatest.Threads, ollamatest.Tiny)).Config
 	o, err := c.Open(t.Context(), nil)
 	if err != nil {

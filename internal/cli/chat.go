@@ -189,7 +189,7 @@ func (o *chatOptions) openFolder(cmd *cobra.Command) (f *filetools.Folder, permi
 	case o.tools == toolsAlways:
 		permitted = filetools.Kinds()
 	}
-	f, err = filetools.Open(".")
+	f, err = filetools.Open(".", o.dir)
 	return f, permitted, err
 }
 

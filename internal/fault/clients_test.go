@@ -72,6 +72,39 @@ func TestFaultsEndWithWhatAUserNeedsToKnow(t *testing.T) {
 	checkReports(t, s.URL, "llama3.2:3b", "nomic-embed-text")
 }
 
+// What only changes the form of an answer changes nothing of it.
+func TestHarmlessFaultsChangeNoAnswer(t *testing.T) {
+	s := fault.Fake(t)
+	s.Answer = func(string) string { return "one two three four" }
+	for _, f := range []fault.Fault{fault.Gzip(), fault.SplitLines()} {
+		for _, protocol := range []string{"Ollama", "OpenAI"} {
+			p := fault.New(t, s.URL)
+			var c client
+			var err error
+			if c, err = ollama.New(p.URL); protocol == "OpenAI" {
+				c, err = openai.New(p.URL, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask := func() (string, [][]float32) {
+				a, err := c.Chat(t.Context(), model.Request{Model: "llama3.2:3b", Messages: []chat.Message{chat.NewText(chat.User, "Say four words.")}}, nil)
+				v, embedErr := c.Embed(t.Context(), "nomic-embed-text", []string{"one text", "another text"})
+				if err != nil || embedErr != nil {
+					t.Fatal(f.Name, protocol, err, embedErr)
+				}
+				return a.Message.Text(), v
+			}
+			text, vectors := ask()
+			p.Set(f)
+			again, other := ask()
+			if text != "one two three four" || again != text || !slices.EqualFunc(vectors, other, slices.Equal[[]float32]) {
+				t.Errorf("%s, %s: %q became %q; %d and %d vectors", f.Name, protocol, text, again, len(vectors), len(other))
+			}
+		}
+	}
+}
+
 func TestRealAnswersWithFaultsEndWithWhatAUserNeedsToKnow(t *testing.T) {
 	checkReports(t, ollamatest.URL(t), ollamatest.Tiny, ollamatest.TinyEmbedder)
 }

@@ -33,18 +33,24 @@ const (
 	maxSearched    = 1 << 20  // of a file that is searched
 	maxSearchBytes = 64 << 20 // of all files of a search
 	maxEntries     = 20_000   // of the files and folders of a search, or of one folder
+	maxPath        = 400      // of a path
+	maxText        = 400      // of a text to search for
 	minResult      = 1 << 10  // of a result
 	maxResult      = 48 << 10
 )
 
 // A Folder is the folder that the tools read. Its methods are safe for concurrent use.
 type Folder struct {
-	root *os.Root
-	name string
+	root    *os.Root
+	name    string
+	private []string // folders that are not read
+
+	checked func(p string) // called between the check of a path and its opening; for tests
 }
 
-// Open opens a folder.
-func Open(dir string) (*Folder, error) {
+// Open opens a folder. The private folders, which need not exist yet, are not read,
+// in addition to those that never are.
+func Open(dir string, private ...string) (*Folder, error) {
 	name, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open folder of the tools: %w", err)
@@ -53,7 +59,14 @@ func Open(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open folder of the tools: %w", err)
 	}
-	return &Folder{root: root, name: name}, nil
+	f := &Folder{root: root, name: name}
+	for _, p := range private {
+		if p, err = filepath.Abs(p); err != nil {
+			return nil, errors.Join(fmt.Errorf("open folder of the tools: %w", err), root.Close())
+		}
+		f.private = append(f.private, p)
+	}
+	return f, nil
 }
 
 // Name returns the absolute path of the folder.
@@ -110,6 +123,8 @@ func ParseCall(name, args string) (Call, error) {
 	switch {
 	case c.Kind == Search && strings.TrimSpace(c.Text) == "":
 		return c, errors.New(`search_files needs "text", the words to find`)
+	case len(c.Text) > maxText: // the user has to read it
+		return c, fmt.Errorf("the text has %d bytes, more than the %d that a search takes", len(c.Text), maxText)
 	case c.Kind == Read && a.Path == "":
 		return c, errors.New(`read_file needs "path", a file in the folder, such as "main.go"`)
 	case c.End > 0 && c.End < c.Start:

@@ -163,6 +163,52 @@ func TestAnotherCaseIsNotTheFile(t *testing.T) {
 	refused(t, f, "nothing.txt", "list_files")
 }
 
+// NTFS gives .git the second name GIT~1, which no folder lists.
+func TestANameThatNoFolderListsIsRefused(t *testing.T) {
+	f, _ := project(t, map[string]string{".git/config": "secret"})
+	for name, want := range map[string]string{"GIT~1": "there is no GIT~1", ".git": "", "main.go": "", "MAIN.go": "there is main.go"} {
+		err := checkSpelling(f.root, name, name)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheFolderOfSessionsIsPrivateWhateverItsName(t *testing.T) {
+	_, dir := project(t, map[string]string{"chats/sessions/x.jsonl": "secret\n", "a/chats": "not the sessions\n"})
+	f, err := Open(dir, filepath.Join(dir, "chats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	refused(t, f, "chats", "private")
+	refused(t, f, "chats/sessions/x.jsonl", "private")
+	for _, k := range []Kind{List, Search} {
+		if got, err := call(t, f, k, map[string]any{"text": "secret"}); err != nil || strings.Contains(got, "chats") {
+			t.Errorf("%s shows the folder: %q, %v", k, got, err)
+		}
+	}
+	if got, err := call(t, f, Read, map[string]any{"path": "a/chats"}); err != nil || got != "not the sessions\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What a user is asked has to be read in one look, and a name must not steer a terminal.
+func TestWhatTheUserReadsIsShortAndPlain(t *testing.T) {
+	f, _ := project(t, map[string]string{"a\u202egpj.exe": "x secret\n", "b\x1b[2J\u009b": "x secret\n", "c\u2028d": "x secret\n", "line\nmain.go  1 bytes": "x secret\n"})
+	for _, k := range []Kind{List, Search} {
+		got, err := call(t, f, k, map[string]any{"text": "secret"})
+		if err != nil || strings.Count(got, "\n") != map[Kind]int{List: 5, Search: 4}[k] || strings.ContainsFunc(got, func(r rune) bool { return r != '\n' && steersText(r) }) {
+			t.Errorf("%s: %q, %v", k, got, err)
+		}
+	}
+	refused(t, f, "c\u2028d", "control")
+	refused(t, f, strings.Repeat("a/", 300), "bytes, more than")
+	if _, err := call(t, f, Search, map[string]any{"text": strings.Repeat("x", maxText+1)}); err == nil || !strings.Contains(err.Error(), "bytes, more than") {
+		t.Errorf("a long text: %v", err)
+	}
+}
+
 func TestHugeFilesAreRefused(t *testing.T) {
 	f, dir := project(t, map[string]string{"huge.log": ""})
 	for _, size := range []int64{maxFileBytes + 1, 1 << 40} { // of a hole

@@ -9,33 +9,32 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // listFolder lists a folder: folders with a slash, files with their sizes.
 func (f *Folder) listFolder(c Call, limit int) (string, error) {
-	info, err := f.status(c.Path)
+	x, err := f.findPath(c.Path)
 	if err != nil {
 		return "", err
 	}
-	if !info.IsDir() {
+	defer x.Close()
+	if !x.info.IsDir() {
 		return "", fmt.Errorf("%s is not a folder; read_file reads it", c.Path)
 	}
-	d, err := f.root.Open(c.Path)
+	in, err := f.openFolder(x)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be listed: %w", c.Path, cause(err))
+		return "", err
 	}
-	defer d.Close()
-	entries, err := d.ReadDir(maxEntries)
-	if err != nil && len(entries) == 0 && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("%s cannot be listed: %w", c.Path, cause(err))
+	defer in.Close()
+	entries, err := f.readEntries(in, c.Path)
+	if err != nil {
+		return "", err
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	r := resultWriter{limit: limit}
 	for _, e := range entries {
-		if !isPrivate(e.Name()) {
-			r.addLine(entryLine(e))
-		}
+		r.addLine(entryLine(e))
 	}
 	if r.lines+r.left == 0 {
 		return "the folder is empty", nil
@@ -44,6 +43,32 @@ func (f *Folder) listFolder(c Call, limit int) (string, error) {
 		r.close(fmt.Sprintf("(%d more entries; search_files finds files by their lines)", r.left))
 	}
 	return r.String(), nil
+}
+
+// readEntries returns the entries of a folder, sorted, without those that are private.
+func (f *Folder) readEntries(in *os.Root, at string) ([]fs.DirEntry, error) {
+	d, err := in.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be listed: %w", at, cause(err))
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(maxEntries)
+	if err != nil && len(entries) == 0 && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s cannot be listed: %w", at, cause(err))
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return slices.DeleteFunc(entries, f.isPrivateEntry), nil
+}
+
+func (f *Folder) isPrivateEntry(e fs.DirEntry) bool {
+	if isPrivate(e.Name()) {
+		return true
+	}
+	if !e.IsDir() || len(f.private) == 0 {
+		return false
+	}
+	info, err := e.Info()
+	return err == nil && f.isPrivateFolder(info)
 }
 
 // entryLine describes an entry of a folder.
@@ -63,10 +88,10 @@ func entryLine(e fs.DirEntry) string {
 	return fmt.Sprintf("%s  %d bytes", name, info.Size())
 }
 
-// printable returns a name without what would break its line.
+// printable returns a name without what would break its line, or steer a terminal.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if steersText(r) {
 			return '?'
 		}
 		return r
@@ -76,7 +101,12 @@ func printable(name string) string {
 // readLines returns lines of a text file, as they are, and after them which lines they
 // are, if they are not the whole file.
 func (f *Folder) readLines(c Call, limit int) (string, error) {
-	text, err := f.readText(c.Path, maxFileBytes)
+	x, err := f.findPath(c.Path)
+	if err != nil {
+		return "", err
+	}
+	defer x.Close()
+	text, err := f.readText(x, maxFileBytes)
 	if err != nil {
 		return "", err
 	}
@@ -116,18 +146,22 @@ func (f *Folder) readLines(c Call, limit int) (string, error) {
 }
 
 // readText returns the text of a file.
-func (f *Folder) readText(p string, most int64) (string, error) {
-	file, err := f.openFile(p, most)
+func (f *Folder) readText(x target, most int64) (string, error) {
+	file, err := f.openFile(x, most)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	return textOf(file, p, most)
+	return textOf(file, x.path, most)
 }
+
+// maxReadTime bounds the reading of a file that has no end, such as /proc/kmsg.
+var maxReadTime = 10 * time.Second
 
 // textOf reads a text to its end. It does not trust the size that a file reports:
 // files of the kernel have none, and a log grows.
 func textOf(file *os.File, p string, most int64) (string, error) {
+	_ = file.SetReadDeadline(time.Now().Add(maxReadTime)) // refused by files that are never waited for
 	b, err := io.ReadAll(io.LimitReader(file, most+1))
 	switch {
 	case err != nil:

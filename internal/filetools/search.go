@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"os"
 	"path"
 	"strings"
 )
@@ -23,21 +23,25 @@ type search struct {
 // errLimit ends a walk that has read as much as it may.
 var errLimit = errors.New("limit of a search")
 
+// maxDepth is how deep a search goes.
+const maxDepth = 64
+
 // maxShown is the longest part of a found line, in bytes.
 const maxShown = 200
 
 // searchFiles finds the lines with a text. Hidden folders, links and files that are
 // not text are left out.
 func (f *Folder) searchFiles(ctx context.Context, c Call, limit int) (string, error) {
-	info, err := f.status(c.Path)
+	x, err := f.findPath(c.Path)
 	if err != nil {
 		return "", err
 	}
+	defer x.Close()
 	s := search{folder: f, text: strings.ToLower(strings.TrimSpace(c.Text)), result: resultWriter{limit: limit}}
-	if info.IsDir() {
-		err = s.walkFolder(ctx, c.Path)
-	} else if err = checkPlain(c.Path, info, maxSearched); err == nil {
-		err = s.searchFile(c.Path)
+	if x.info.IsDir() {
+		err = s.walkFolder(ctx, x)
+	} else if err = checkPlain(c.Path, x.info, maxSearched); err == nil {
+		err = s.searchFile(x)
 	}
 	if err != nil && !errors.Is(err, errLimit) {
 		return "", err
@@ -45,39 +49,55 @@ func (f *Folder) searchFiles(ctx context.Context, c Call, limit int) (string, er
 	return s.report(err != nil), nil
 }
 
-// walkFolder searches the files below a folder.
-func (s *search) walkFolder(ctx context.Context, dir string) error {
-	return fs.WalkDir(s.folder.root.FS(), dir, func(at string, e fs.DirEntry, err error) error {
+// walkFolder searches the files below a folder, in the order of their names. What
+// cannot be opened is counted.
+func (s *search) walkFolder(ctx context.Context, x target) error {
+	in, err := s.folder.openFolder(x)
+	if err != nil {
+		s.skipped++
+		return nil
+	}
+	defer in.Close()
+	entries, err := s.folder.readEntries(in, x.path)
+	if err != nil {
+		s.skipped++
+	}
+	for _, e := range entries {
 		s.entries++
-		hidden := at != dir && strings.HasPrefix(path.Base(at), ".")
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case s.entries > maxEntries || s.bytes > maxSearchBytes:
 			return errLimit
-		case err != nil:
-			s.skipped++
-			return skipFolder(e)
-		case hidden || isPrivate(path.Base(at)):
-			return skipFolder(e)
-		case e.Type().IsRegular():
-			return s.searchFile(at)
+		case strings.HasPrefix(e.Name(), "."):
+			continue
 		}
-		return nil
-	})
+		if err := s.searchEntry(ctx, in, e.Name(), path.Join(x.path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func skipFolder(e fs.DirEntry) error {
-	if e != nil && e.IsDir() {
-		return fs.SkipDir
+// searchEntry searches a file, or the files below a folder. A link is neither.
+func (s *search) searchEntry(ctx context.Context, in *os.Root, name, at string) error {
+	info, err := in.Lstat(name)
+	x := target{in: in, name: name, path: at, info: info}
+	switch {
+	case err != nil, info.IsDir() && strings.Count(at, "/") >= maxDepth:
+		s.skipped++
+	case info.IsDir():
+		return s.walkFolder(ctx, x)
+	case info.Mode().IsRegular():
+		return s.searchFile(x)
 	}
 	return nil
 }
 
 // searchFile adds the lines of one file that have the text. A file that cannot be
 // read is counted.
-func (s *search) searchFile(at string) error {
-	text, err := s.folder.readText(at, maxSearched)
+func (s *search) searchFile(x target) error {
+	text, err := s.folder.readText(x, maxSearched)
 	if err != nil {
 		s.skipped++
 		return nil
@@ -91,7 +111,7 @@ func (s *search) searchFile(at string) error {
 	for line := range strings.Lines(text) {
 		n++
 		if strings.Contains(strings.ToLower(line), s.text) {
-			s.result.addLine(fmt.Sprintf("%s:%d: %s", printable(at), n, shownLine(line, s.text)))
+			s.result.addLine(fmt.Sprintf("%s:%d: %s", printable(x.path), n, shownLine(line, s.text)))
 		}
 	}
 	return nil

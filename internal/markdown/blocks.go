@@ -46,7 +46,7 @@ func (r *Renderer) drawBlocks(markdown string) []string {
 	var lines []string
 	for _, line := range d.children(newParser().Parse(text.NewReader(d.source)), r.width(), true) {
 		// Deep lists of a narrow screen have no columns left.
-		for part := range strings.SplitSeq(ansi.Hardwrap(line, r.width(), true), "\n") {
+		for part := range strings.SplitSeq(hardWrapped(line, r.width()), "\n") {
 			lines = append(lines, strings.TrimRight(part, " "))
 		}
 	}
@@ -146,6 +146,16 @@ func prefixed(lines []string, first, others string) []string {
 		}
 	}
 	return lines
+}
+
+// hardWrapped breaks a line that is wider than a screen, also if its terminal draws
+// the parts of an emoji side by side.
+func hardWrapped(line string, width int) string {
+	line = ansi.Hardwrap(line, width, true)
+	if ansi.StringWidthWc(line) <= width {
+		return line
+	}
+	return ansi.HardwrapWc(line, width, true)
 }
 
 // wrapped breaks a line, and keeps its colours.

@@ -5,8 +5,6 @@ package markdown
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -174,7 +172,7 @@ func (r *Renderer) codeLine(line string) []string {
 		line = strings.TrimPrefix(line, " ")
 	}
 	var lines []string
-	for part := range strings.SplitSeq(ansi.Hardwrap(line, r.width()-2, true), "\n") {
+	for part := range strings.SplitSeq(hardWrapped(line, r.width()-2), "\n") {
 		lines = append(lines, strings.TrimRight("  "+r.Screen.Paint(codeColour, part), " "))
 	}
 	return lines

@@ -17,7 +17,7 @@ import (
 )
 
 // far is longer than any step takes here, on any machine.
-const far = 2 * time.Minute
+const far = 10 * time.Minute
 
 // A slow server begins an answer as Ollama 0.17.4 does, stops there, and reports
 // when its client left and which model it had to unload.

@@ -133,7 +133,7 @@ func TestRealServerBehindFaults(t *testing.T) {
 // that report and trace name what was done instead.
 func (f faulty) check(t *testing.T, w wrong, s staged, fallback string) {
 	proxy := fault.New(t, f.upstream)
-	e, err := engine.Open(t.Context(), engine.Options{Kind: engine.Ollama, URL: proxy.URL, Embedder: f.embedder, Summarizer: f.summarizer, SummaryWindow: 8192, Threads: f.threads, Wait: time.Minute})
+	e, err := engine.Open(t.Context(), engine.Options{Kind: engine.Ollama, URL: proxy.URL, Embedder: f.embedder, Summarizer: f.summarizer, SummaryWindow: 8192, Threads: f.threads, Wait: f.deadline})
 	if err != nil {
 		t.Fatal(err)
 	}

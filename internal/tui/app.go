@@ -38,6 +38,7 @@ type app struct {
 	question *Question // not answered yet; nil: there is none
 	draft    string    // the input before the question
 	leaving  bool      // the last key was Ctrl+C, without an action to stop
+	stopping bool      // the last key was Ctrl+C, with an action to stop
 	left     bool      // the chat ends: what waits is not run
 }
 
@@ -107,11 +108,13 @@ func (a *app) resizeScreen(width, height int) {
 }
 
 func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
-	leaving := a.leaving
-	a.leaving, a.hint = false, ""
+	leaving, stopping := a.leaving, a.stopping
+	a.leaving, a.stopping, a.hint = false, false, ""
 	switch k.String() {
 	case "ctrl+c":
-		return a.interrupt(leaving)
+		return a.interrupt(leaving, stopping)
+	case "ctrl+z":
+		return tea.Suspend
 	case "ctrl+d":
 		if a.input.Length() == 0 {
 			return a.leaveChat()
@@ -143,14 +146,18 @@ func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// interrupt stops the current action. If there is none, the second interrupt leaves.
-func (a *app) interrupt(again bool) tea.Cmd {
+// interrupt stops the current action, and again what waits, too: it is held. If there
+// is no action, the second interrupt leaves.
+func (a *app) interrupt(leaving, stopping bool) tea.Cmd {
 	switch {
 	case a.stop != nil:
 		a.stop()
-		a.doing = "stopping"
+		a.doing, a.stopping = "stopping", true
+		a.queue.held = stopping && len(a.queue.inputs) > 0
 		return nil
-	case again:
+	case stopping && len(a.queue.inputs) > 0:
+		return nil // they are held
+	case leaving:
 		return a.leaveChat()
 	}
 	a.leaving, a.hint = true, "Ctrl+C once more leaves; the session can be resumed"

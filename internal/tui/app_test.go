@@ -293,6 +293,39 @@ func TestCtrlCStopsAnAnswerNotTheSession(t *testing.T) {
 	}
 }
 
+// A paste without brackets is a message for each line: the second Ctrl+C holds them.
+func TestTheSecondCtrlCHoldsWhatWaits(t *testing.T) {
+	d := drive(screen.Screen{}, 80, 24)
+	for _, line := range []string{"one", "two", "three"} {
+		d.typed(line)
+		d.keys("enter")
+	}
+	d.keys("ctrl+c")
+	d.send(finished{context.Canceled})
+	if len(d.lines) != 2 || d.lines[1] != "two" {
+		t.Fatalf("after one Ctrl+C, sent are %q", d.lines)
+	}
+	if d.keys("ctrl+c"); !d.queue.held {
+		t.Error("what waits is not held")
+	}
+	d.send(finished{context.Canceled})
+	d.keys("ctrl+c")
+	if len(d.lines) != 2 || d.quit || !strings.Contains(d.screenshot(t), "Enter sends, Up takes back") {
+		t.Errorf("sent are %q, left is %v", d.lines, d.quit)
+	}
+	if d.keys("enter"); len(d.lines) != 3 {
+		t.Errorf("sent are %q", d.lines)
+	}
+}
+
+// The terminal selects text with the mouse, as it does outside of the chat.
+func TestTheMouseIsTheTerminals(t *testing.T) {
+	d := drive(screen.Screen{}, 80, 24)
+	if v := d.View(); v.MouseMode != tea.MouseModeNone {
+		t.Errorf("the mouse is taken: mode %v", v.MouseMode)
+	}
+}
+
 func TestWaysToLeave(t *testing.T) {
 	for name, act := range map[string]func(d *driven){
 		"ctrl+d":              func(d *driven) { d.keys("ctrl+d") },

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -22,7 +23,8 @@ const maxLine = 1 << 20
 // Plain runs a chat line by line: each line of in is a command or a message,
 // answers go to out, everything else to notes. It ends at the end of in, or with
 // /quit; the error is not nil if lines failed. An interrupt stops the current
-// action, or ends the chat if there is none.
+// action, or ends the chat if there is none. The end of the terminal or of the process
+// stops the action, keeps its text, and ends the chat.
 //
 // prompt turns a prompt on. watched shows an answer while it streams, even if the
 // model has to be asked again later. Otherwise each answer is written once, when it
@@ -32,7 +34,10 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	l := lineChat{screen: t.o.Screen, out: out, notes: notes, watched: watched, interrupts: interrupts}
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ends)
+	l := lineChat{screen: t.o.Screen, out: out, notes: notes, watched: watched, interrupts: interrupts, ends: ends}
 	t.receive = l.printEvent
 	questions := make(chan Question, 1)
 	if prompt { // otherwise the next line is a message, not an answer
@@ -69,13 +74,13 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 			return l.failed // answers are in the session
 		case errors.Is(line.err, io.EOF):
 			return failures(wrong, asked)
-		case errors.Is(line.err, ErrQuit):
+		case errors.Is(line.err, ErrQuit), l.ending:
 			return failures(wrong, asked)
 		case line.err != nil && line.last:
 			return line.err
 		case line.err != nil:
 			wrong++
-			l.printLine(line.err.Error())
+			l.printLine(failureText(line.err))
 		}
 	}
 }
@@ -88,9 +93,19 @@ func (l *lineChat) nextLine() (line typed, ok bool) {
 	select {
 	case <-l.interrupts:
 		return line, false
+	case <-l.ends:
+		return line, false
 	case line = <-l.input:
 		return line, true
 	}
+}
+
+// failureText is what a user reads of an error of a line.
+func failureText(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "stopped"
+	}
+	return err.Error()
 }
 
 // failures returns how many lines failed, nil for none.
@@ -156,6 +171,8 @@ type lineChat struct {
 	input      <-chan typed
 	ended      *typed // the end of the input, if a question met it
 	interrupts <-chan os.Signal
+	ends       <-chan os.Signal // of the terminal, or of the process
+	ending     bool             // one came
 }
 
 // printUnsent shows what was not sent when the session was left. It stays on disk,
@@ -190,6 +207,9 @@ func (l *lineChat) runLine(ctx context.Context, t *Talk, line string, questions 
 		select {
 		case <-l.interrupts:
 			stop()
+		case <-l.ends:
+			l.ending = true
+			stop()
 		case q := <-questions:
 			l.askUser(q, stop)
 		case err := <-done:
@@ -207,6 +227,10 @@ func (l *lineChat) askUser(q Question, stop func()) {
 		fmt.Fprint(l.out, "? ")
 		select {
 		case <-l.interrupts:
+			stop()
+			return
+		case <-l.ends:
+			l.ending = true
 			stop()
 			return
 		case line := <-l.input:

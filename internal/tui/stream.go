@@ -82,6 +82,7 @@ func wrapLine(line string, width int) []string {
 	blank, after := 0, 0 // the end of its last blank, and the columns after that
 	for i := 0; i < len(line); {
 		cluster, cells := ansi.FirstGraphemeCluster(line[i:], ansi.GraphemeWidth)
+		cells = max(cells, ansi.StringWidthWc(cluster)) // of a terminal that draws the parts of an emoji side by side
 		used, after = used+cells, after+cells
 		end := i + len(cluster)
 		switch {

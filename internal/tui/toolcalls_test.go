@@ -180,3 +180,35 @@ func TestPlainAsksTheNextLine(t *testing.T) {
 		t.Errorf("without a prompt, a line of input was the answer: %q", got)
 	}
 }
+
+// What is in a file, or in its name, cannot steer the terminal: neither in the question,
+// nor in the call and its result, nor in /files.
+func TestNothingInAFileSteersTheTerminal(t *testing.T) {
+	const steering = "a\x1b]52;c;b3duZWQ=\x07b\x1b[2J\u009b2Jc\u202ed\u2028e\rf"
+	x, asked := reading(t, []Consent{Permitted, Permitted, Permitted},
+		calls(readCall(`{"path":"evil.txt"}`), chat.Part{Name: "list_files", Args: "{}"}, chat.Part{Name: "search_files", Args: `{"text":"a\u001b[2J\u009b\u202e"}`}), says("done"))
+	for name, text := range map[string]string{"evil.txt": steering + "\nthe harbour\n", "\x1b[2J\u202egpj.exe": "the harbour\n"} {
+		if err := os.WriteFile(filepath.Join(x.o.Folder.Name(), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := newChatApp(screen.Screen{Width: 80}, status(0.1, ""))
+	x.receive = a.showEvent
+	if err := errors.Join(x.Do(t.Context(), "what is in evil.txt?"), x.Do(t.Context(), "/files")); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range *asked {
+		a.showQuestion(q)
+	}
+	shown := strings.Join(a.page.lastLines(maxPrinted), "\n")
+	for _, want := range []string{"evil.txt", "gpj.exe", "wants to search"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not shown:\n%s", want, shown)
+		}
+	}
+	for _, r := range shown {
+		if r != '\n' && screen.Steers(r) {
+			t.Fatalf("%q in %q", r, shown)
+		}
+	}
+}

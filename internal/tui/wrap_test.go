@@ -29,6 +29,9 @@ func TestBroken(t *testing.T) {
 		{"漢", 1, []string{"漢"}},
 		{"e\u0301e\u0301e\u0301", 2, []string{"e\u0301e\u0301", "e\u0301"}},
 		{"ends ", 5, []string{"ends "}},
+		{"👩\u200d👩\u200d👧漢字", 8, []string{"👩\u200d👩\u200d👧漢", "字"}},
+		{"👩\u200d👩\u200d👧 漢字", 8, []string{"👩\u200d👩\u200d👧", "漢字"}},
+		{"👍🏽👍🏽", 5, []string{"👍🏽", "👍🏽"}},
 	}
 	for _, test := range tests {
 		got := wrapLine(test.line, test.width)
