@@ -35,7 +35,7 @@ func (n *Names) Lines(maxTokens int, count func(string) int) []string {
 	queue := n.candidateLines()
 	worth, done := make([]float64, len(n.found)), make([]bool, len(n.found))
 	for k := range n.found {
-		worth[k] = n.found[k].reuseLikelihood(n.messages)
+		worth[k] = n.found[k].useLikelihood(n.messages)
 	}
 	gain := func(l *nameLine) float64 {
 		sum := 0.0
@@ -174,14 +174,20 @@ func isReplacedText(key string) bool {
 	return key == "old_string" || key == "oldtext" || key == "old_str" || key == "oldstring"
 }
 
-// reuseLikelihood returns how likely an identifier of one of n messages is to
-// be used again, in relation to its cost.
-func (m *mention) reuseLikelihood(n int) float64 {
+// useLikelihood returns how likely an identifier of one of n messages is to be used
+// again, in no unit. A line pays for its own length, so those of its names do not count.
+func (m *mention) useLikelihood(n int) float64 {
 	w := float64(m.newest+1)/float64(max(1, n)) + 0.3*float64(min(m.times, 5))
 	if m.said {
 		w++
 	}
-	return w / math.Sqrt(float64(len(m.id)+6))
+	return w
+}
+
+// reuseLikelihood returns that likelihood in relation to the cost of the identifier
+// in a list.
+func (m *mention) reuseLikelihood(n int) float64 {
+	return m.useLikelihood(n) / math.Sqrt(float64(len(m.id)+6))
 }
 
 // A nameLineQueue is a heap of lines: first the most gain, then the newest.

@@ -87,3 +87,13 @@ func TestListsAreNoLines(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A line pays for its length once: that of its names does not count again.
+func TestLengthOfANameCountsOnce(t *testing.T) {
+	const path = "edit internal/storage/checkpoints/committed/attribution_writer.go now"
+	const long = "the value of maxPages is what we had said before it was changed again in the end of all of it"
+	got := NamesOf([]chat.Message{chat.NewText(chat.User, path+"\n"+long)}, nil).Lines(countBytes(long)+1, countBytes)
+	if len(got) != 1 || got[0] != path {
+		t.Errorf("%q", got)
+	}
+}
