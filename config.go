@@ -222,7 +222,7 @@ func Defaults(preset Preset) Config {
 		c.Fill = 0.40
 	case Steady:
 		c.Escalation, c.Ranking, c.Hard.Until = Cascade, levels.Fused, UntilSoft
-		c.MinGain, c.Fill, c.Emergency = 0.45, 0.40, EmergencyConfig{KeepLast: 2, KeepShare: 0.05}
+		c.MinGain, c.Fill, c.Emergency = 0.45, 0.42, EmergencyConfig{KeepLast: 2, KeepShare: 0.05}
 	}
 	return c
 }

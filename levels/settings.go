@@ -44,7 +44,7 @@ const namesPercent = 3
 // them in a summary.
 func (s Settings) namesLimit(v View) int {
 	if s.Refill {
-		return v.Window * 10 / 100
+		return v.Window * 12 / 100
 	}
 	return v.Window * namesPercent / 100
 }
