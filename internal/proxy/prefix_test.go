@@ -156,7 +156,7 @@ func TestReplayedSessionsKeepThePromptCacheAsAReplayDoes(t *testing.T) {
 	count := bench.Counted(counter.Text)
 	var replay bench.Refill
 	var proxied, restarted, preflights bench.Share
-	pattern := cmp.Or(os.Getenv("TIERCOMPACT_SESSIONS"), "go-openai/0[2-4].json")
+	pattern := cmp.Or(os.Getenv("TIERCOMPACT_SESSIONS"), "go-openai/0*.json") // the mean of few depends on one round
 	for name, session := range realSessions(t, pattern) {
 		session = bench.Plain(session)
 		window := bench.Size(session, count) / 2
