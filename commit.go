@@ -211,7 +211,7 @@ func (s *Session) swapIn(o *outcome) error {
 	defer s.mu.Unlock()
 	made := archive.Round{Number: number, Level: r.strongestLevel(), Edits: r.roundEdits(), Time: s.cfg.Now()}
 	if s.recorder != nil {
-		made.Work = archive.Work{Text: r.work.Text(), Added: r.recorded}
+		made.Work = archive.Work{Text: s.cfg.withoutLearnt(r.work.Text()), Added: r.recorded}
 	}
 	if err := s.writeRecord(func(f Recorder) error { return f.Round(made) }); err != nil {
 		return err

@@ -62,6 +62,15 @@ func (s *Session) recordFresh(secrets func(string) string) (work *summarize.Reco
 	return work, added
 }
 
+// withoutLearnt returns text without the secrets that the session has learnt: a message
+// may have been recorded before another one showed that it holds one.
+func (cfg *settings) withoutLearnt(text string) string {
+	if cfg.known == nil {
+		return text
+	}
+	return cfg.known.Remembered(text)
+}
+
 // withTexts returns all with more.
 func withTexts(all, more map[string]bool) map[string]bool {
 	if len(all) == 0 {

@@ -85,3 +85,47 @@ func TestTheRecordOfTheWorkOutlivesRounds(t *testing.T) {
 	round(4)
 	check("after another process", 5)
 }
+
+// A message may be recorded before another one shows that it holds a secret.
+func TestTheRecordHasNoSecretThatIsLearntLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	file, err := archive.CreateSession(path, archive.Meta{Session: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := tiercompact.New(tiercompact.Config{Window: 4000, Count: quarter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Session("s")
+	if err := s.Record(file); err != nil {
+		t.Fatal(err)
+	}
+	const secret = "vX7-kQ2#mZ9-tR4!pL8w"
+	texts := []string{"Build the exporter.", "I begin.", "Try " + secret + " for the login.", "It works.", "password: " + secret, "It is noted."}
+	for range 8 {
+		texts = append(texts, "Go on.", "It is done.")
+	}
+	for i, text := range texts {
+		role := chat.User
+		if i%2 == 1 {
+			role = chat.Assistant
+		}
+		if err := s.Load([]chat.Message{chat.NewText(role, text+strings.Repeat(" And so on.", 40))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.CompactLevel(t.Context(), levels.Emergency); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	state, err := archive.ReadSession(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(state.Work.Text, "for the login") || strings.Contains(state.Work.Text, secret) {
+		t.Errorf("recorded:\n%s", state.Work.Text)
+	}
+}
