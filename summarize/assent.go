@@ -13,7 +13,7 @@ const maxAssentWords = 8
 // isAssent reports whether a person's words only agree or thank. They ask for
 // nothing: what they agree to does.
 func isAssent(own string) bool {
-	words := strings.Fields(paddedLower(clip.Bytes(own, taskLen)))
+	words := strings.Fields(paddedLower(clip.Bytes(own, remarkLen)))
 	if len(words) == 0 || len(words) > maxAssentWords || strings.Contains(own, "?") {
 		return false
 	}
@@ -41,7 +41,7 @@ func (w *messageScanner) scanAssent(said string) {
 	if proposed == "" {
 		return
 	}
-	w.asked = w.addItem(request, clipLine("agreed to: "+proposed, requestLen))
+	w.asked = w.addItem(request, clipLine("agreed to: "+proposed, shortLen))
 	w.asked.end, w.asked.weight, w.asked.corrects = "", 1, false
 	w.fresh = true
 }

@@ -52,7 +52,7 @@ func stem(w string) string { return w[:min(len(w), 5)] }
 // correctedLater marks rules that a person's words take back or change: what corrects
 // is shown beside what it corrects.
 func (w *messageScanner) correctedLater(body string) {
-	if whole := paddedLower(body); len(body) < taskLen && corrects(whole) {
+	if whole := paddedLower(body); len(body) < remarkLen && corrects(whole) {
 		w.markChanged(whole, body)
 	}
 	for s := range sentences(body) {

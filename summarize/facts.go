@@ -38,8 +38,9 @@ func factKinds() []factKind {
 type fact struct {
 	kind  itemKind
 	line  string
-	short string // without the outcome, if the line is too long
-	whole string // of a request whose turn is over: with all its words
+	short string // if the line is too long
+	whole string // of a request: with all its words
+	end   string // of a request: its outcome, which line and whole end with
 	order int    // position among its kind
 	score float64
 	size  int
@@ -68,6 +69,9 @@ func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0
 	for _, f := range facts {
+		if size := max(0, count(f.whole)) + 1; f.whole != "" && size <= (maxTokens-used)/2 {
+			f.line = f.whole
+		}
 		f.size = min(max(0, count(f.line)), maxTokens) + 1
 		if used+f.size > maxTokens && f.short != "" {
 			f.line = f.short
@@ -138,8 +142,8 @@ func withoutToldDecisions(facts []*fact) []*fact {
 		}
 	}
 	for _, f := range facts {
-		if end := strings.TrimPrefix(f.line, f.short+arrow); f.short != "" && end != f.line && strings.Contains(decided.String(), strings.TrimSuffix(end, "…")) {
-			f.line, f.whole = f.short, strings.TrimSuffix(f.whole, arrow+end)
+		if f.end != "" && strings.Contains(decided.String(), strings.TrimSuffix(f.end, "…")) {
+			f.line, f.whole = strings.TrimSuffix(f.line, arrow+f.end), strings.TrimSuffix(f.whole, arrow+f.end)
 		}
 	}
 	said := asked.String()
@@ -256,8 +260,11 @@ func (n *itemList) listFacts() []*fact {
 				continue // fixed, listed among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
-			if k.kind == request && x.end != "" {
-				f.short, f.whole = "- "+x.requestText(), "- "+joinOutcome(x.text, x.end)
+			if k.kind == request {
+				f.short, f.whole, f.end = "- "+x.requestText(), "- "+joinOutcome(x.text, x.end), x.end
+				if !x.brief {
+					f.line = f.whole
+				}
 			}
 			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
 			facts = append(facts, f)
@@ -338,10 +345,14 @@ func (x *summaryItem) factLine() string {
 	return x.text
 }
 
-// requestText returns a request in full, or its beginning if its turn is over.
+// requestText returns the beginning of a request, less of it if its turn is over.
 func (x *summaryItem) requestText() string {
-	if x.brief && len(x.text) > doneLen+len("…") {
-		return clipLine(x.text, doneLen)
+	most := shortLen
+	if x.brief {
+		most = doneLen
+	}
+	if len(x.text) > most+len("…") {
+		return clipLine(x.text, most)
 	}
 	return x.text
 }

@@ -90,11 +90,12 @@ type step struct {
 
 // Lengths of the lines kept, in bytes.
 const (
-	requestLen  = 280
-	taskLen     = 600 // the first request: it states the task
+	requestLen  = 1000 // a request that is kept whole while there is room
+	shortLen    = 280  // a request where there is little
+	remarkLen   = 600  // what is read for assent and correction
 	sentenceLen = 260
 	answerLen   = 200
-	doneLen     = 120 // a request whose turn is over
+	doneLen     = 120 // a request whose turn is over, where there is little room
 )
 
 // collectItems collects the items of messages in one pass, after those of a former

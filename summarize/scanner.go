@@ -164,18 +164,14 @@ func (w *messageScanner) scanTyped(body, said string) {
 // scanRequest records a request in a person's own words, or its beginning if it only
 // shows something.
 func (w *messageScanner) scanRequest(body, own string) {
-	limit := requestLen
-	if w.asked == nil {
-		limit = taskLen
-	}
-	text := cmp.Or(withoutLead(clipLine(plainStart(withoutRules(own)), limit)), clipLine(plainStart(body), requestLen/2))
+	text := cmp.Or(withoutLead(clipLine(plainStart(withoutRules(own)), requestLen)), clipLine(plainStart(body), shortLen/2))
 	if old := w.asked; old != nil && w.fresh && text != old.text && strings.HasPrefix(text, strings.TrimSuffix(old.text, "…")) {
 		w.renameItem(old, text) // typed again after an interruption, with more
 	}
 	w.asked = w.addItem(request, text)
 	w.asked.end = "" // asked again
 	w.asked.weight = textSubstance(text)
-	w.asked.corrects = corrects(paddedLower(clip.Bytes(own, taskLen)))
+	w.asked.corrects = corrects(paddedLower(clip.Bytes(own, remarkLen)))
 	w.fresh = true
 }
 
