@@ -22,6 +22,7 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 			w.runOn(cell, a)
 			return
 		}
+		a = a.withOpenFile(result.Text)
 		o = outcomeOf(a, result, w.flags)
 	}
 	if o.said != "" {
@@ -49,7 +50,7 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 		what := strings.TrimSpace(a.tool + " " + a.object)
 		n := w.addItem(command, clipLine(what, 140))
 		n.end, n.failed, n.weight = clipLine(endingText(o), 120), o.failed, 0.6
-		w.step.addOutput(endedText(a.tool+" "+clipLine(a.object, 60), o))
+		w.step.addOutput(endedText(strings.TrimSpace(a.tool+" "+clipLine(a.object, 60)), o))
 	}
 	if answered {
 		w.recordFailure(a, o, result.Text)
@@ -67,9 +68,18 @@ func (s *step) addInput(input string) {
 }
 
 func (s *step) addOutput(output string) {
-	if len(s.outputs) < maxObjects {
-		s.outputs = appendNew(s.outputs, output)
+	if len(s.outputs) == maxObjects && !slices.Contains(s.outputs, output) {
+		s.outputs = slices.Delete(s.outputs, 0, 1) // the last ones say how it is
 	}
+	s.outputs = appendNew(s.outputs, output)
+}
+
+// dropOutputs drops the outputs that are about a call.
+func (s *step) dropOutputs(about func(call string) bool) {
+	s.outputs = slices.DeleteFunc(s.outputs, func(output string) bool {
+		call, _, _ := strings.Cut(output, arrow)
+		return about(call)
+	})
 }
 
 func appendNew(list []string, s string) []string {
@@ -117,6 +127,10 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	if onlyRemoves(a.line()) && !o.failed {
 		n.weight = 0 // the files are listed
 	}
+	if answered {
+		shown := clipLine(a.object, shownCommand)
+		w.step.dropOutputs(func(call string) bool { return commandItemKey(call) == commandItemKey(shown) })
+	}
 	if onlyExplores(a.line()) {
 		n.weight = 0
 		w.step.addInput(clipLine(a.object, 60))
@@ -132,12 +146,15 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	}
 	w.step.weight += 0.5
 	if n.weight > 0 && !o.wasMisused() {
-		w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+		w.step.addOutput(clipLine(endedText(clipLine(a.object, shownCommand), o), 160))
 	}
 	if subs := subcommands(a.line()); answered && slices.ContainsFunc(subs, func(s string) bool { return testRunOf(s).family != "" }) {
 		w.turn.check = clipLine(endedText(clipLine(a.object, 60), o), 120)
 	}
 }
+
+// shownCommand limits a command among the outputs of a step.
+const shownCommand = 80
 
 // recordChange records a file that was written or edited.
 func (w *messageScanner) recordChange(a action, o outcome) {
@@ -151,7 +168,9 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 		w.recordRemoval(a.object)
 		return
 	}
+	w.step.dropOutputs(func(call string) bool { return call == "edit "+a.object || call == "removed "+shortPath(a.object) })
 	n := w.addItem(changed, a.object)
+	n.weight = 0
 	if slices.Equal(n.names, []string{removedMark}) {
 		n.names = nil
 	}
@@ -178,6 +197,10 @@ const removedMark = "removed"
 
 // recordRemoval records that a file is no more.
 func (w *messageScanner) recordRemoval(path string) {
+	if isTemporary(path) {
+		w.forgetTemporary(path)
+		return
+	}
 	if w.step != nil {
 		w.step.addOutput("removed " + shortPath(path))
 	}
@@ -199,6 +222,32 @@ func (w *messageScanner) recordRemoval(path string) {
 	if !known && !strings.ContainsAny(path, "*?$") {
 		n := w.addItem(changed, path)
 		n.names = []string{removedMark}
+	}
+}
+
+// isTemporary reports whether a path is in a folder for temporary files: outside of the
+// project.
+func isTemporary(path string) bool {
+	for _, folder := range []string{"/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/", "/dev/shm/", "$TMPDIR/", "${TMPDIR}/", "$TMP/"} {
+		if strings.HasPrefix(path, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetTemporary drops a temporary file that was removed: it says nothing.
+func (w *messageScanner) forgetTemporary(path string) {
+	w.dropGoneFailures(path)
+	for _, n := range w.list {
+		if (n.kind == changed || n.kind == read) && n.text == path {
+			n.weight = -1
+		}
+	}
+	short := shortPath(path)
+	w.turn.files = slices.DeleteFunc(w.turn.files, func(file string) bool { return file == short })
+	if w.step != nil {
+		w.step.dropOutputs(func(call string) bool { return call == "edited "+short })
 	}
 }
 
@@ -226,13 +275,25 @@ func onlyRemoves(line string) bool {
 // removedPaths returns the files that a command removes. Of folders it is not known
 // what was in them.
 func removedPaths(command string) (paths []string) {
-	for _, s := range subcommands(command) {
+	folder, before := "", "" // a folder for temporary files; the operator before a command
+	for _, c := range splitShell(command) {
+		s := plainCommand(c.text)
+		skip := before == "|" || before == "||"
+		before = c.operator
 		words := strings.Fields(strings.TrimPrefix(s, "git "))
-		if len(words) == 0 || words[0] != "rm" || strings.Contains(s, "--cached") {
+		if len(words) == 2 && words[0] == "cd" {
+			if folder = strings.Trim(words[1], `"'`) + "/"; !isTemporary(folder) {
+				folder = ""
+			}
+		}
+		if skip || len(words) == 0 || words[0] != "rm" || strings.Contains(s, "--cached") {
 			continue
 		}
 		for _, w := range words[1:] {
 			if w = strings.Trim(w, `"'`); !strings.HasPrefix(w, "-") && strings.Contains(w[strings.LastIndexByte(w, '/')+1:], ".") {
+				if !strings.HasPrefix(w, "/") {
+					w = folder + w
+				}
 				paths = append(paths, w)
 			}
 		}
@@ -294,11 +355,16 @@ func (w *messageScanner) recordToolFailure(a action, o outcome) {
 
 // settleFailures marks failures as settled by a run of a command.
 func (w *messageScanner) settleFailures(a action, o outcome, output string) {
-	if filtersOutput(a.line()) {
-		return // what is left of the output does not say that all went well
+	if o.running {
+		return
 	}
+	// What a filter leaves of an output does not say that all went well.
+	filtered := filtersOutput(a.line())
 	for _, n := range w.failures {
-		if n.open != nil && n.weight >= 0 && n.open.settle(a.line(), o, output) {
+		if n.open == nil || n.weight < 0 {
+			continue
+		}
+		if !filtered && n.open.settle(a.line(), o, output) || filtered && !o.failed && n.open.settleShown(a.line(), output) {
 			w.settleFailure(n)
 		}
 	}
@@ -315,7 +381,7 @@ func (w *messageScanner) settleFailure(n *summaryItem) {
 	}
 	ran.weight = -1
 	if w.step != nil {
-		ended := clipLine(ran.text, 80) + arrow + "failed"
+		ended := clipLine(ran.text, shownCommand) + arrow + "failed"
 		w.step.outputs = slices.DeleteFunc(w.step.outputs, func(s string) bool { return strings.HasPrefix(s, ended) })
 	}
 }

@@ -14,13 +14,13 @@ func isNoise(line string) bool {
 			return true
 		}
 	}
-	return browserLog.MatchString(line) || timeLine.MatchString(line) || progressBar.MatchString(line)
+	return strings.HasSuffix(line, "looking for funding") || browserLog.MatchString(line) || timeLine.MatchString(line) || progressBar.MatchString(line)
 }
 
 var noiseHeads = []string{
 	"Downloaded ", "Downloading ", "Downloading:", "Compiling ", "Checking ", "Installing ", "Fetching ", "Resolving ", "Extracting ", "Unpacking ", "Preparing ", "Locking ", "Updating crates.io", "Updating git repository", "Adding ", "Collecting ", "Using cached ", "Requirement already satisfied", "Blocking waiting for file lock", "Progress: ", "Get:", "Hit:", "Reading package lists", "Pulling ", "Pull complete", "Waiting for ", "Running `",
 	"Receiving objects:", "Enumerating objects:", "Counting objects:", "Compressing objects:", "Writing objects:", "Delta compression", "Total ", "remote: Counting", "remote: Compressing", "remote: Enumerating", "remote: Total", "remote: Resolving", "% Total", "To https://", "To http://", "To git@", "To ssh://", "To github.com:", "To gitlab.com:", "From https://", "From git@", "From github.com:", "From gitlab.com:", "hint:", "Building [", "WARNING: Running pip as", "[notice]",
-	"npm notice", "npm warn", "npm WARN", "(node:", "(Use `node --trace", "Debugger attached", "Debugger listening on", "For help, see: https://nodejs.org", "//# sourceMappingURL=", "//# sourceURL=",
+	"Shell cwd was reset to ", "run `npm fund`", "npm notice", "npm warn", "npm WARN", "(node:", "(Use `node --trace", "Debugger attached", "Debugger listening on", "For help, see: https://nodejs.org", "//# sourceMappingURL=", "//# sourceURL=",
 	"DevTools listening on", "Created TensorFlow Lite", "Fontconfig ", "libva ", "libEGL ", "MESA", "Gtk-WARNING", "Gtk-Message", "dbus[", "Opening in existing browser session", "[WDS]", "[HMR]", "Browserslist: ", "npx update-browserslist", "Picked up JAVA_TOOL_OPTIONS", "Picked up _JAVA_OPTIONS",
 }
 

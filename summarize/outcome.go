@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -16,6 +18,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
+	running  bool     // it has not ended
 	guessed  bool     // that it failed, by words of the output of a command with an exit code of its own
 	said     string   // what the user said with it
 	line     string   // the most informative line of the output
@@ -31,13 +34,28 @@ const maxScan = 32 << 10
 // commands.
 func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
-	if strings.Contains(clip.Bytes(text, 200), "tool use was rejected") {
+	if head := clip.Bytes(text, 200); strings.Contains(head, "tool use was rejected") || strings.HasPrefix(head, "The user doesn't want to take this action") {
 		_, said, _ := strings.Cut(text, "the user said:")
 		return outcome{failed: true, rejected: true, said: strings.TrimSpace(said), line: "rejected by the user" + saidInstead(text)}
+	}
+	if a.kind == runs {
+		switch tail := text[max(0, len(text)-maxNotice):]; {
+		case strings.Contains(tail, notExecuted):
+			return outcome{failed: true, line: "not executed: the previous command was still running"}
+		case stillRuns(text, tail):
+			return outcome{running: true, line: "still running"}
+		}
 	}
 	code, known := 0, false
 	if a.kind == runs || a.kind == uses {
 		code, known = logline.ExitCode(text)
+	}
+	echoed := false
+	if a.kind == runs && code == 0 {
+		var printed int
+		if printed, echoed = printedExit(a.line(), text); echoed {
+			code, known = printed, true
+		}
 	}
 	if flags && !known {
 		known = true
@@ -51,8 +69,9 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	}
 	o := outcome{failed: failed || !known && failedAtOnce(text)}
 	if a.kind == runs && (o.failed || !onlyExplores(a.line()) && !printsContent(a.object)) {
-		masked := masksExitCode(a.line())
-		o.readLog(text, o.failed || known && !masked)
+		masked := masksExitCode(a.line()) && !echoed
+		passed := !o.failed && (masked || !known) && onlyTests(a.line()) && showsPassed(text)
+		o.readLog(text, o.failed || passed || known && !masked)
 		o.guessed = o.failed && !known && !masked
 	}
 	if body := withoutFrame(text); body != "" {
@@ -66,14 +85,54 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		o.line = firstTelling(text)
 	case a.kind == runs && !filtersOutput(a.line()):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
+	case a.delegates:
+		o.line = cmp.Or(clipLine(conclusion(text, false), 160), clipLine(text, 120))
 	case a.kind == uses:
 		o.line = clipLine(text, 120)
 	}
 	o.line = clipLine(plainLine(clip.Bytes(o.line, 1<<10)), 160)
-	if code != 0 {
+	if code != 0 && !echoed || echoed && o.line == "" {
 		o.line = strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, o.line), ": ")
 	}
 	return o
+}
+
+// notExecuted is in the answer of OpenHands to a command that it did not start.
+const notExecuted = "is NOT executed. The previous command is still running"
+
+// maxNotice limits the end of an output in which a client says that it has not ended.
+const maxNotice = 1 << 10
+
+// stillRuns reports whether a client says that it no longer waits for a command, which
+// goes on; tail is the end of the text.
+func stillRuns(text, tail string) bool {
+	return strings.HasPrefix(text, "Command running in background with ID:") ||
+		containsAny(tail, "[The command has no new output after ", "You may wait longer to see additional output by sending empty command")
+}
+
+// printedExit returns the exit code that a line of several commands prints at its end:
+// npm test; echo "EXIT: $?". If it prints several, the first that is not 0 counts.
+func printedExit(line, output string) (code int, ok bool) {
+	commands := splitShell(line)
+	if len(commands) == 0 || !strings.Contains(commands[len(commands)-1].text, "$?") {
+		return 0, false
+	}
+	for l := range strings.Lines(ends(output)) {
+		if l = strings.TrimSpace(l); exitEcho.MatchString(l) {
+			ok = true
+			code = cmp.Or(code, numberOf(l[strings.LastIndexAny(l, ":= ")+1:]))
+		}
+	}
+	return code, ok
+}
+
+// numberOf returns the number that digits write, 1 if it is too large.
+func numberOf(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 1
+	}
+	return n
 }
 
 // printedText returns what a command printed, if its result is an object with that and
@@ -205,7 +264,7 @@ func (o outcome) wasMisused() bool {
 // failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user"} {
+	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user", "Diff in /", "Your proposed edit has introduced"} {
 		if strings.HasPrefix(first, head) {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
@@ -347,7 +406,7 @@ func onlyFetches(command string) bool {
 func firstTelling(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) {
+		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) && !isHeadingLine(line) {
 			return line
 		}
 	}
@@ -373,6 +432,9 @@ func firstComplaint(text string) string {
 // lastTelling returns the last informative line; of tests, preferably one with
 // their results. Data is shown from its beginning.
 func lastTelling(text string, tests bool) string {
+	if total := rustTotal(text); total != "" {
+		return total
+	}
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
 		return clipLine(text, 120)
 	}
@@ -397,10 +459,18 @@ func lastTelling(text string, tests bool) string {
 // maxBack limits the lines that are read from the end of an output.
 const maxBack = 12
 
+// isHeadingLine reports whether a line of output only announces what follows.
+func isHeadingLine(line string) bool {
+	return strings.HasSuffix(line, ":") && logline.Of(line) < logline.Trouble || headingRule.MatchString(line)
+}
+
+// headingRule is a heading between rules: === Step 2 ===.
+var headingRule = regexp.MustCompile(`^(?:={2,}|-{2,}|#{2,}) [^=]+ (?:={2,}|-{2,}|#{2,})$`)
+
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
-	if isFrameLine(line) || isNoise(line) || isCode(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+	if isFrameLine(line) || isNoise(line) || isHeadingLine(line) || isCode(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
 		return false
 	}
 	letters := 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ type action struct {
 	whole   bool        // plans: todos replace all earlier ones
 	removes bool        // changes: the file is removed
 	full    string      // runs: the whole command; "" if object is all of it
+
+	edits     bool // uses: the file that is open
+	delegates bool // uses: another assistant, whose answer is the result
 }
 
 // actionsOf returns the actions of a call: one, or one for each file of a patch.
@@ -86,7 +90,25 @@ func actionsOf(name, args string) []action {
 	case command != "" && (containsAny(low, "bash", "shell", "exec", "run", "command", "terminal") || path == "" && strings.Contains(command, " ")):
 		return []action{{kind: runs, tool: name, object: commandLine(command), full: clip.Bytes(command, maxCommand)}}
 	}
+	if low == "edit" || low == "insert" { // SWE-agent's: of the open file
+		return []action{{tool: name, object: clipLine(describe(fields), 100), names: declaredNames(fields), edits: true}}
+	}
+	if task := firstText(fields, "description"); task != "" && firstText(fields, "prompt") != "" {
+		return []action{{tool: name, object: clipLine(task, 100), delegates: true}}
+	}
 	return []action{{tool: name, object: clipLine(describe(fields), 100)}}
+}
+
+// openFile is the file that an editor shows after an edit.
+var openFile = regexp.MustCompile(`(?m)^\[File: (.+?) \(\d+ lines total\)\]`)
+
+// withOpenFile returns an edit of the open file as a change of the file that its result
+// names.
+func (a action) withOpenFile(result string) action {
+	if m := openFile.FindStringSubmatch(clip.Bytes(result, maxScan)); a.edits && m != nil {
+		a.kind, a.object = changes, m[1]
+	}
+	return a
 }
 
 // maxCommand limits the bytes of a command that are read.
@@ -259,8 +281,8 @@ func editTexts(fields map[string]any) (now, old string) {
 	var after, before []string
 	for _, e := range append([]any{fields}, edits...) {
 		if f, ok := e.(map[string]any); ok {
-			after = append(after, firstText(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement"))
-			before = append(before, firstText(f, "old_string", "old_str", "oldText", "old_text"))
+			after = append(after, firstText(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement", "replacement_text", "replace"))
+			before = append(before, firstText(f, "old_string", "old_str", "oldText", "old_text", "search"))
 			blocks, _ := files.TextEdits(firstText(f, "diff"), "the file of the call")
 			for _, b := range blocks {
 				after, before = append(after, b.New), append(before, b.Old)
