@@ -16,6 +16,10 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 		w.steps = append(w.steps, w.step)
 	}
 	o := outcome{}
+	if a.kind == inputs {
+		w.recordInput(result, answered)
+		return
+	}
 	if answered {
 		a, _ = w.resume(a)
 		if cell, ok := runsOn(result.Text); ok {
@@ -30,6 +34,9 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	}
 	if o.rejected && a.kind == uses {
 		return // a plan that the user rejected is nothing that was done
+	}
+	if o.line == runsOnLine {
+		w.running = &a
 	}
 	switch a.kind {
 	case plans:
@@ -55,6 +62,24 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	if answered {
 		w.recordFailure(a, o, result.Text)
 	}
+}
+
+// recordInput records how the command ended that ran on, by the result of an input to it.
+func (w *messageScanner) recordInput(result chat.Part, answered bool) {
+	if w.running == nil || !answered {
+		return
+	}
+	a := *w.running
+	o := outcomeOf(a, result, w.flags)
+	switch {
+	case o.running:
+		return
+	case strings.Contains(result.Text, "CTRL+C was sent"):
+		o = outcome{line: stoppedLine, running: true}
+	}
+	w.running = nil
+	w.recordCommand(a, o, true)
+	w.recordFailure(a, o, result.Text)
 }
 
 // maxObjects limits the inputs and outputs that a step lists.
@@ -314,6 +339,10 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	}
 	if a.kind == runs {
 		w.settleFailures(a, o, output)
+	}
+	if old := w.at[itemKey{failure, callKey(a.object)}]; old != nil && (o.line == runsOnLine || o.line == stoppedLine) {
+		w.settleFailure(old) // it went on this time
+		w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool { return n == old })
 	}
 	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.line()) {
 		if old := w.at[itemKey{failure, a.tool + " " + a.object}]; a.kind == uses && old != nil {

@@ -194,6 +194,9 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 	case changed, command, request:
 		key, end, _ = strings.Cut(item, arrow)
 		x.text, x.end = key, end
+		if k == command && end == runsOnLine {
+			w.running = &action{kind: runs, object: key}
+		}
 		x.failed = k == command && strings.HasPrefix(end, "failed")
 	case rule:
 		key, end, _ = strings.Cut(item, laterMark)

@@ -18,7 +18,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
-	running  bool     // it has not ended
+	running  bool     // it did not end by itself
 	guessed  bool     // that it failed, by words of the output of a command with an exit code of its own
 	said     string   // what the user said with it
 	line     string   // the most informative line of the output
@@ -42,8 +42,10 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		switch tail := text[max(0, len(text)-maxNotice):]; {
 		case strings.Contains(tail, notExecuted):
 			return outcome{failed: true, line: "not executed: the previous command was still running"}
-		case stillRuns(text, tail):
-			return outcome{running: true, line: "still running"}
+		case containsAny(tail, noNewOutput...):
+			return outcome{running: true, line: runsOnLine}
+		case strings.HasPrefix(text, "Command running in background with ID:"):
+			return outcome{running: true, line: "running in the background"}
 		}
 	}
 	code, known := 0, false
@@ -103,12 +105,12 @@ const notExecuted = "is NOT executed. The previous command is still running"
 // maxNotice limits the end of an output in which a client says that it has not ended.
 const maxNotice = 1 << 10
 
-// stillRuns reports whether a client says that it no longer waits for a command, which
-// goes on; tail is the end of the text.
-func stillRuns(text, tail string) bool {
-	return strings.HasPrefix(text, "Command running in background with ID:") ||
-		containsAny(tail, "[The command has no new output after ", "You may wait longer to see additional output by sending empty command")
-}
+// noNewOutput is in its answer to a command that it no longer waits for.
+var noNewOutput = []string{"[The command has no new output after ", "You may wait longer to see additional output by sending empty command"}
+
+// runsOnLine and stoppedLine say of a command that it has not ended, and that it was
+// stopped then.
+const runsOnLine, stoppedLine = "still running", "stopped by Ctrl-C"
 
 // printedExit returns the exit code that a line of several commands prints at its end:
 // npm test; echo "EXIT: $?". If it prints several, the first that is not 0 counts.

@@ -31,6 +31,7 @@ type messageScanner struct {
 	turn    turnWork
 	rules   []*summaryItem    // rules that later ones may replace
 	decided []*summaryItem    // decisions that later messages may drop
+	running *action           // the command that did not end
 	cells   map[string]action // commands that ran on, by the number under which the client waits for them
 }
 

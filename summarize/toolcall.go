@@ -22,6 +22,7 @@ const (
 	runs                      // a command
 	finds                     // searches
 	plans                     // keeps the list of todos
+	inputs                    // to the command that runs: text, a key, or nothing to wait for it
 )
 
 // An action is what a call does, according to its name and arguments.
@@ -75,8 +76,8 @@ func actionsOf(name, args string) []action {
 		}
 	}
 	switch {
-	case strings.HasPrefix(command, "C-") && len(command) == 3: // a key
-		return nil
+	case strings.HasPrefix(command, "C-") && len(command) == 3 || saysTrue(fields["is_input"]):
+		return []action{{kind: inputs, tool: name, object: command}}
 	case containsAny(low, "webfetch", "web_fetch", "browse", "fetch_url", "read_url", "web_run"):
 		return []action{{kind: finds, tool: name, object: firstText(fields, "url", "uri", "prompt")}}
 	case containsAny(low, "grep", "glob", "search", "find"):
@@ -98,6 +99,9 @@ func actionsOf(name, args string) []action {
 	}
 	return []action{{tool: name, object: clipLine(describe(fields), 100)}}
 }
+
+// saysTrue reports whether a parameter is set.
+func saysTrue(v any) bool { return v == true || v == "true" }
 
 // openFile is the file that an editor shows after an edit.
 var openFile = regexp.MustCompile(`(?m)^\[File: (.+?) \(\d+ lines total\)\]`)

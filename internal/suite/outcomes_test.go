@@ -106,7 +106,8 @@ func firstShare(data []byte, share int) []byte {
 type exitRun struct {
 	command, output string
 	failed          bool
-	code            int // 0 if it is not known, or if the command went well; -1 if it goes on
+	stopped         bool // by the user, after it did not end
+	code            int  // 0 if it is not known, or if the command went well; -1 if it goes on
 }
 
 // runsOf returns the runs whose exit is in a transcript, in order.
@@ -137,12 +138,19 @@ func runsOf(data []byte) (runs []exitRun) {
 				continue
 			}
 			collectCalls(m, calls)
-			runs = append(runs, resultsIn(m, calls)...)
+			for _, run := range resultsIn(m, calls) {
+				if strings.Contains(run.output, "CTRL+C was sent") {
+					for i := range runs {
+						runs[i].stopped = runs[i].stopped || runs[i].code < 0
+					}
+				}
+				runs = append(runs, run)
+			}
 			text := joinedText(m["content"])
 			if _, rest, ok := strings.Cut(text, "```mswea_bash_command\n"); ok && m["role"] == "assistant" {
 				asked, _, _ = strings.Cut(rest, "\n```")
 			} else if code := returnCode.FindStringSubmatch(text); code != nil && m["role"] == "user" && asked != "" {
-				runs = append(runs, exitRun{asked, text, code[1] != "0", number(code[1])})
+				runs = append(runs, exitRun{command: asked, output: text, failed: code[1] != "0", code: number(code[1])})
 				asked = ""
 			}
 		}
@@ -198,7 +206,7 @@ func resultsIn(m map[string]any, calls map[string]string) (runs []exitRun) {
 		if command == "" {
 			return
 		}
-		run := exitRun{command, output, failed, 0}
+		run := exitRun{command: command, output: output, failed: failed}
 		for _, code := range exitInText.FindAllStringSubmatch(output, -1) {
 			run.code = number(strings.Join(code[1:], ""))
 		}
@@ -223,7 +231,10 @@ func resultsIn(m map[string]any, calls map[string]string) (runs []exitRun) {
 	case m["observation"] == "run":
 		if code, ok := mapOf(mapOf(m["extras"])["metadata"])["exit_code"].(float64); ok {
 			calls["run"] = calls[fmt.Sprint(m["cause"])]
-			add("run", joinedText(m["content"]), code != 0)
+			add("run", joinedText(m["content"])+fmt.Sprint(mapOf(mapOf(m["extras"])["metadata"])["suffix"]), code != 0)
+			if len(runs) > 0 {
+				runs[0].code = int(code)
+			}
 		}
 	}
 	for _, e := range listOf(m["toolCalls"]) {
@@ -334,8 +345,8 @@ func (c toldCommand) problem(last exitRun) string {
 			return "a command that was not executed is told as done"
 		}
 	case last.code < 0:
-		if c.end != "still running" {
-			return "a command that has not ended is told as ended"
+		if want := map[bool]string{false: "still running", true: "stopped by Ctrl-C"}[last.stopped]; c.end != want {
+			return "a command that is " + want + " is told as ended"
 		}
 	case last.failed && !c.failed && !(last.code <= 1 && searchesLast.MatchString(strings.TrimSpace(last.command))):
 		return "a command that failed is told as done"
