@@ -88,7 +88,7 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	case a.kind == runs && !filtersOutput(a.line()):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
 	case a.delegates:
-		o.line = cmp.Or(clipLine(conclusion(text, false), 160), clipLine(text, 120))
+		o.line = cmp.Or(clipLine(conclusion(text, true), 160), clipLine(text, 120))
 	case a.kind == uses:
 		o.line = clipLine(text, 120)
 	}
@@ -266,7 +266,7 @@ func (o outcome) wasMisused() bool {
 // failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user", "Diff in /", "Your proposed edit has introduced"} {
+	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user", rustDiff, "Your proposed edit has introduced"} {
 		if strings.HasPrefix(first, head) {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
@@ -274,6 +274,9 @@ func failedAtOnce(text string) bool {
 	last := strings.ToLower(text[strings.LastIndexByte(text, '\n')+1:])
 	return strings.HasSuffix(text, "command not found") || timedOut(strings.ToLower(first)) || timedOut(last)
 }
+
+// rustDiff begins the output of cargo fmt --check if a file is not formatted.
+const rustDiff = "Diff in /"
 
 // timedOut reports whether a line in lower case, the first or the last of an output, says
 // that the client ended the command.
@@ -418,6 +421,9 @@ func firstTelling(text string) string {
 // firstComplaint returns the first line of a failed command's output that names an
 // error, else the first with a word of trouble, else the last.
 func firstComplaint(text string) string {
+	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, rustDiff) {
+		return first
+	}
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		switch kind := reader.Of(line); {

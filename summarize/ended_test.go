@@ -1,0 +1,159 @@
+package summarize_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// What a summary says of how a command ended, by its output.
+func TestHowACommandEnded(t *testing.T) {
+	const (
+		waits = "\n[The command has no new output after 10 seconds. You may wait longer to see additional output by sending empty command '', send other commands to interact with the current process, or send keys to interrupt/kill the command.]"
+		cargo = "running 9 tests\ntest result: ok. 9 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s\n\n   Doc-tests shop\n\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s"
+		log   = "=== RUN   TestFetch\nFailed to fetch metadata: remote not found\n--- PASS: TestFetch (0.01s)\nPASS\nok  \tshop/fetch\t0.2s"
+	)
+	for _, test := range []struct{ command, output, want string }{
+		{"python app.py", " * Debugger PIN: 368" + waits, "still running"},
+		{"npm run dev", "Command running in background with ID: bx1. Output is being written to: /tmp/x", "running in the background"},
+		{"python -m pytest", "[Below is the output of the previous command.]\n\n[Your command \"python -m pytest\" is NOT executed. The previous command is still running - You CANNOT send new commands until the previous command is completed.]", "failed: not executed: the previous command was still running"},
+		{"go test -v ./fetch/", log, "PASS"},
+		{"go test -v ./fetch/ | tail -5", log, "PASS"},
+		{"go test -v ./fetch/", log + "\n--- FAIL: TestStore (0.01s)\n    store_test.go:4: no\nFAIL", "failed: TestStore"},
+		{"make deploy", log, "failed: Failed to fetch metadata: remote not found"},
+		{"cargo test --workspace", cargo, "test result: ok. 9 passed; 0 failed; 1 ignored"},
+		{"cargo fmt --all -- --check && cargo clippy", "Diff in /shop/src/lib.rs:3:\n-    let a = 1;\n+    let a = 2;\n     Some(left)", "failed: Diff in /shop/src/lib.rs:3:"},
+		{`npm run lint; echo "LINT_EXIT:$?"`, "> shop@1.0.0 lint\n> eslint src\n\nLINT_EXIT:0", "exit code 0"},
+		{`node verify.cjs; echo "EXIT: $?"`, "phase 2 is not complete\nEXIT: 1", "failed: exit code 1: phase 2 is not complete"},
+		{`cat missing; echo "EXIT: 1"`, "EXIT: 1", ""},
+		{"shop --version", "shop is a tool\n\nAvailable Commands:\nShell cwd was reset to /work/shop", "shop is a tool"},
+		{"git reset HEAD", "Unstaged changes after reset:\nM\tcart.go", "M\tcart.go"},
+		{"npm uninstall left-pad", "removed 1 package in 279ms\n\n9 packages are looking for funding\n  run `npm fund` for details", "removed 1 package in 279ms"},
+		{"./verify", "3 files verified\n=== Step 2 ===", "3 files verified"},
+	} {
+		facts := summarize.FactsOf(sessionOf(ran{test.command, test.output}), "", 500, nil)
+		line := ""
+		for l := range strings.SplitSeq(facts, "\n") {
+			if rest, ok := strings.CutPrefix(l, "- "+test.command); ok {
+				line = strings.TrimPrefix(rest, " → ")
+			}
+		}
+		if !strings.HasPrefix(line, strings.ReplaceAll(test.want, "\t", " ")) || test.want == "" && line != "" {
+			t.Errorf("%s: %q, want %q in\n%s", test.command, line, test.want, facts)
+		}
+	}
+}
+
+// The user's refusal is one in either of Claude Code's forms.
+func TestARefusedCallIsNoError(t *testing.T) {
+	facts := summarize.FactsOf(sessionOf(ran{"make fmt", "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed."}), "", 500, nil)
+	if lastErrors(facts) != "" || !strings.Contains(facts, "- make fmt → failed: rejected by the user") || strings.Contains(facts, "STOP") {
+		t.Error(facts)
+	}
+}
+
+// A command that ran on ends with the input that stops it, or with the one that waits
+// for it, also in the next summary.
+func TestACommandThatRanOnEndsLater(t *testing.T) {
+	const waits = "[The command has no new output after 10 seconds.]"
+	for _, test := range []struct{ input, output, want string }{
+		{"C-c", "^C\n[The command completed with exit code 130. CTRL+C was sent.]", "- python app.py → stopped by Ctrl-C"},
+		{"", "3 passed in 0.1s\n[The command completed with exit code 0.]", "- python app.py → 3 passed in 0.1s"},
+		{"", "[The command has no new output after 10 seconds.]", "- python app.py → still running"},
+	} {
+		start := sessionOf(ran{"python app.py", waits})
+		var s sessionWriter
+		s.call("", "execute_bash", fmt.Sprintf(`{"command":%q,"is_input":"true"}`, test.input), test.output)
+		once := summarize.FactsOf(append(start, s.messages...), "", 500, nil)
+		twice := summarize.FactsOf(s.messages, summarize.FactsOf(start, "", 500, nil), 500, nil)
+		for _, facts := range []string{once, twice} {
+			if !strings.Contains(facts+"\n", test.want+"\n") {
+				t.Errorf("no %q in\n%s", test.want, facts)
+			}
+		}
+	}
+}
+
+// A filtered run settles the failed tests that it shows as passed, and no others.
+func TestAFilteredRunThatShowsTheTestPassed(t *testing.T) {
+	red := ran{"go test ./billing/", "--- FAIL: TestRound (0.00s)\n    round_test.go:41: got 2.5\nFAIL"}
+	shown := ran{"go test -v ./billing/ | grep -A 5 RUN", "=== RUN   TestRound\n--- PASS: TestRound (0.00s)"}
+	if facts := summarize.FactsOf(sessionOf(red, shown), "", 500, nil); lastErrors(facts) != "" {
+		t.Error(facts)
+	}
+	shown.output = "=== RUN   TestTotal\n--- PASS: TestTotal (0.00s)"
+	if facts := summarize.FactsOf(sessionOf(red, shown), "", 500, nil); !strings.Contains(lastErrors(facts), "TestRound") {
+		t.Error(facts)
+	}
+}
+
+// A file outside of the project that was made and removed again says nothing; one of the
+// project does.
+func TestRemovedTemporaryFilesSayNothing(t *testing.T) {
+	var s sessionWriter
+	s.user("Fix the rounding of the cart.")
+	s.call("", "Write", `{"file_path":"/tmp/probe.go","content":"package main"}`, "ok")
+	s.call("", "Write", `{"file_path":"/tmp/kept.go","content":"package main"}`, "ok")
+	s.call("", "Write", `{"file_path":"/work/shop/probe_test.go","content":"package cart"}`, "ok")
+	s.run("", "rm -f /tmp/probe.go /var/folders/gz/h7/T/tmp.gBAZw4iBib /work/shop/probe_test.go", "")
+	s.run("", "cd /tmp/trial && rm tracked.txt && git status", "clean")
+	facts := summarize.FactsOf(s.messages, "", 500, nil)
+	for _, bad := range []string{"/tmp/probe.go", "T/tmp.", "tracked.txt"} {
+		if changed, _, _ := strings.Cut(facts, "Commands and how they ended:"); strings.Contains(changed, bad) {
+			t.Errorf("%s in\n%s", bad, facts)
+		}
+	}
+	if !strings.Contains(facts, "- /tmp/kept.go") || !strings.Contains(facts, "probe_test.go → removed") {
+		t.Error(facts)
+	}
+	s.call("", "Write", `{"file_path":"/tmp/probe.go","content":"package main"}`, "ok")
+	if facts := summarize.FactsOf(s.messages, "", 500, nil); !strings.Contains(facts, "- /tmp/probe.go") {
+		t.Errorf("a file that was made again is missing:\n%s", facts)
+	}
+}
+
+// SWE-agent's editor changes the file that it shows; an edit that it refuses changes none.
+func TestEditsOfTheOpenFile(t *testing.T) {
+	edit := func(result string) string {
+		var s sessionWriter
+		s.user("Round to the nearest integer.")
+		s.call("", "edit", `{"search":"return int(x)","replace":"return int(round(x))"}`, result)
+		return summarize.FactsOf(s.messages, "", 500, nil)
+	}
+	if facts := edit("Text replaced. Please review the changes and make sure they are correct\n[File: /testbed/src/fields.py (1998 lines total)]\n1:x"); !strings.Contains(facts, "Files changed:\n- /testbed/src/fields.py") || strings.Contains(facts, "Text replaced") {
+		t.Error(facts)
+	}
+	if facts := edit("Your proposed edit has introduced new syntax error(s).\n\nERRORS:\n- E999 SyntaxError\n[File: /testbed/src/fields.py (1997 lines total)]"); strings.Contains(facts, "Files changed") {
+		t.Error(facts)
+	}
+}
+
+// The state names what was done last, each command with its last outcome, and no edit
+// that failed before it was made.
+func TestLastDoneIsHowItIs(t *testing.T) {
+	var s sessionWriter
+	s.user("Fix the cart.")
+	for i := range 8 {
+		s.call("", "Write", fmt.Sprintf(`{"file_path":"/work/shop/f%d.go","content":"package shop"}`, i), "ok")
+	}
+	s.call("", "Edit", `{"file_path":"/work/shop/cart.go","old_string":"a","new_string":"b"}`, "<tool_use_error>String to replace not found in file.</tool_use_error>")
+	s.call("", "Edit", `{"file_path":"/work/shop/cart.go","old_string":"ab","new_string":"b"}`, "ok")
+	s.run("", "make test | tail -20", "FAIL shop/cart 2.6s")
+	s.run("", "make test | tail -15", "ok  \tshop/cart\t1.7s")
+	text := extract(t, summarize.Request{Messages: s.messages, MaxTokens: 500})
+	if !strings.Contains(text, "shop/f7.go; edited shop/cart.go; make test | tail -15 → ok shop/cart 1.7s") || strings.Contains(text, "not found") || strings.Contains(text, "FAIL shop") {
+		t.Error(text)
+	}
+}
+
+// What another assistant was asked is its task, and its answer what it found.
+func TestADelegatedTask(t *testing.T) {
+	var s sessionWriter
+	s.user("Find the bug.")
+	s.call("", "Task", `{"description":"Implement the lookup","prompt":"You are implementing task 2 of the plan."}`, "The lookup reads the trailer of the commit. Let me provide a summary of what was implemented:\n\n## Summary")
+	if facts := summarize.FactsOf(s.messages, "", 500, nil); !strings.Contains(facts, "- Task Implement the lookup → The lookup reads the trailer of the commit.") || strings.Contains(facts, "## Summary") {
+		t.Error(facts)
+	}
+}
