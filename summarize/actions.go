@@ -26,7 +26,13 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 			w.runOn(cell, a)
 			return
 		}
-		a = a.withOpenFile(result.Text)
+		if a.kind == uses && w.recordTask(a, result) {
+			return
+		}
+		if id, ok := backgroundTask(result.Text); ok && a.kind == runs {
+			w.runOn(id, a)
+		}
+		a = w.withOpenFile(a, result.Text)
 		o = outcomeOf(a, result, w.flags)
 	}
 	if o.said != "" {
@@ -62,6 +68,22 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	if answered {
 		w.recordFailure(a, o, result.Text)
 	}
+}
+
+// withOpenFile returns an edit of the open file as a change of the file that its result
+// names, under the name that the file has already.
+func (w *messageScanner) withOpenFile(a action, result string) action {
+	m := openFile.FindStringSubmatch(clip.Bytes(result, maxScan))
+	if !a.edits || m == nil {
+		return a
+	}
+	a.kind, a.object = changes, m[1]
+	for _, n := range w.list {
+		if (n.kind == changed || n.kind == read) && strings.HasSuffix(m[1], "/"+n.text) {
+			a.object = n.text
+		}
+	}
+	return a
 }
 
 // recordInput records how the command ended that ran on, by the result of an input to it.

@@ -44,8 +44,8 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 			return outcome{failed: true, line: "not executed: the previous command was still running"}
 		case containsAny(tail, noNewOutput...):
 			return outcome{running: true, line: runsOnLine}
-		case strings.HasPrefix(text, "Command running in background with ID:"):
-			return outcome{running: true, line: "running in the background"}
+		case strings.HasPrefix(text, backgroundHead):
+			return outcome{running: true, line: backgroundLine}
 		}
 	}
 	code, known := 0, false
@@ -108,9 +108,17 @@ const maxNotice = 1 << 10
 // noNewOutput is in its answer to a command that it no longer waits for.
 var noNewOutput = []string{"[The command has no new output after ", "You may wait longer to see additional output by sending empty command"}
 
-// runsOnLine and stoppedLine say of a command that it has not ended, and that it was
-// stopped then.
-const runsOnLine, stoppedLine = "still running", "stopped by Ctrl-C"
+// backgroundHead begins the answer of Claude Code to a command that it started in the
+// background, before the id of the task.
+const backgroundHead = "Command running in background with ID: "
+
+// What is said of a command that has not ended, and of one that was stopped then.
+const (
+	runsOnLine     = "still running"
+	backgroundLine = "running in the background"
+	stoppedLine    = "stopped by Ctrl-C"
+	killedLine     = "stopped"
+)
 
 // printedExit returns the exit code that a line of several commands prints at its end:
 // npm test; echo "EXIT: $?". If it prints several, the first that is not 0 counts.
@@ -411,7 +419,7 @@ func onlyFetches(command string) bool {
 func firstTelling(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) && !isHeadingLine(line) {
+		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) && !isHeadingLine(line) && !fileStatus.MatchString(line) {
 			return line
 		}
 	}
@@ -471,6 +479,9 @@ const maxBack = 12
 func isHeadingLine(line string) bool {
 	return strings.HasSuffix(line, ":") && logline.Of(line) < logline.Trouble || headingRule.MatchString(line)
 }
+
+// fileStatus is a line of git about one of several files.
+var fileStatus = regexp.MustCompile(`^[MADRCTU?]{1,2}\s+\S+$`)
 
 // headingRule is a heading between rules: === Step 2 ===.
 var headingRule = regexp.MustCompile(`^(?:={2,}|-{2,}|#{2,}) [^=]+ (?:={2,}|-{2,}|#{2,})$`)

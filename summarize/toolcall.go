@@ -91,6 +91,9 @@ func actionsOf(name, args string) []action {
 	case command != "" && (containsAny(low, "bash", "shell", "exec", "run", "command", "terminal") || path == "" && strings.Contains(command, " ")):
 		return []action{{kind: runs, tool: name, object: commandLine(command), full: clip.Bytes(command, maxCommand)}}
 	}
+	if slices.Contains([]string{"read", "list", "get", "show", "status"}, command) {
+		return []action{{kind: finds, tool: name, object: clipLine(describe(fields), 100)}} // of a tool with several commands
+	}
 	if low == "edit" || low == "insert" { // SWE-agent's: of the open file
 		return []action{{tool: name, object: clipLine(describe(fields), 100), names: declaredNames(fields), edits: true}}
 	}
@@ -105,15 +108,6 @@ func saysTrue(v any) bool { return v == true || v == "true" }
 
 // openFile is the file that an editor shows after an edit.
 var openFile = regexp.MustCompile(`(?m)^\[File: (.+?) \(\d+ lines total\)\]`)
-
-// withOpenFile returns an edit of the open file as a change of the file that its result
-// names.
-func (a action) withOpenFile(result string) action {
-	if m := openFile.FindStringSubmatch(clip.Bytes(result, maxScan)); a.edits && m != nil {
-		a.kind, a.object = changes, m[1]
-	}
-	return a
-}
 
 // maxCommand limits the bytes of a command that are read.
 const maxCommand = 4 << 10
