@@ -26,7 +26,7 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 			w.runOn(cell, a)
 			return
 		}
-		if a.kind == uses && w.recordTask(a, result) {
+		if a.kind == uses && (w.recordTask(a, result) || w.recordAnswers(result.Text)) {
 			return
 		}
 		if id, ok := backgroundTask(result.Text); ok && a.kind == runs {
@@ -61,7 +61,7 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 		w.step.addInput(clipLine(a.object, 60))
 	default:
 		what := strings.TrimSpace(a.tool + " " + a.object)
-		n := w.addItem(command, clipLine(what, 140))
+		n := w.addItem(command, clipLine(what, maxCall))
 		n.end, n.failed, n.weight = clipLine(endingText(o), 120), o.failed, 0.6
 		w.step.addOutput(endedText(strings.TrimSpace(a.tool+" "+clipLine(a.object, 60)), o))
 	}
@@ -103,6 +103,9 @@ func (w *messageScanner) recordInput(result chat.Part, answered bool) {
 	w.recordCommand(a, o, true)
 	w.recordFailure(a, o, result.Text)
 }
+
+// maxCall limits a call of another tool, as it is listed.
+const maxCall = 140
 
 // maxObjects limits the inputs and outputs that a step lists.
 const maxObjects = 6
@@ -378,6 +381,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	}
 	n := w.putItem(summaryItem{kind: failure, text: what, key: key, id: w.id, last: w.index})
 	n.text, n.weight = endedText(what, o), 1
+	n.ran = commandItemKey(clipLine(strings.TrimSpace(a.tool+" "+a.object), maxCall))
 	if a.kind == runs {
 		n.open, n.ran = failureOf(a.line(), o, output), commandItemKey(a.object)
 		w.addFailure(n)

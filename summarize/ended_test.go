@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -25,6 +26,13 @@ func TestHowACommandEnded(t *testing.T) {
 		{"make deploy", log, "failed: Failed to fetch metadata: remote not found"},
 		{"cargo test --workspace", cargo, "test result: ok. 9 passed; 0 failed; 1 ignored"},
 		{"cargo fmt --all -- --check && cargo clippy", "Diff in /shop/src/lib.rs:3:\n-    let a = 1;\n+    let a = 2;\n     Some(left)", "failed: Diff in /shop/src/lib.rs:3:"},
+		{"cargo fmt --all -- --check", "Script completed\nWall time 0.4 seconds\nOutput:\n\nDiff in /shop/src/lib.rs:3:\n     Some(left)", "failed: Diff in /shop/src/lib.rs:3:"},
+		{"gh pr checks || gh run list --limit 5", "completed failure refactor Lint main", "completed failure refactor Lint main"},
+		{"git ls-files docs/ | xargs -I {} bash -c 'echo {} && head -5 {}'", "docs/a.md\nthe call failed: an error", ""},
+		{"mise run lint", "Exit code 1\n[lint:go] ERROR task failed\n\n[lint:go] rewind.go:34:9: error returned from external package is unwrapped", "failed: exit code 1: [lint:go] rewind.go:34:9: error returned"},
+		{"npm test -- a.test.ts", "Debugger attached.\nError in the js-debug bootloader, please report\n\n\nCommand aborted", "failed: Command aborted"},
+		{"vitest run", "Tests  31 passed (31)\n   Duration  221ms (transform 27ms, setup 0ms)", "Tests 31 passed (31)"},
+		{"make install", "(Bash completed with no output)", ""},
 		{`npm run lint; echo "LINT_EXIT:$?"`, "> shop@1.0.0 lint\n> eslint src\n\nLINT_EXIT:0", "exit code 0"},
 		{`node verify.cjs; echo "EXIT: $?"`, "phase 2 is not complete\nEXIT: 1", "failed: exit code 1: phase 2 is not complete"},
 		{`cat missing; echo "EXIT: 1"`, "EXIT: 1", ""},
@@ -107,6 +115,48 @@ func TestAToolThatReadsTellsNoOutcome(t *testing.T) {
 	s.call("", "store", `{"command":"update-status","entity":"task"}`, "OK")
 	if facts := summarize.FactsOf(s.messages, "", 500, nil); strings.Contains(facts, "T1") || !strings.Contains(facts, "- store command update-status, entity task → OK") {
 		t.Error(facts)
+	}
+}
+
+// A call of another tool that failed is listed once, and one that was only started has no
+// outcome.
+func TestCallsOfOtherTools(t *testing.T) {
+	var s sessionWriter
+	s.user("Validate the task.")
+	s.call("", "store", `{"command":"set-summary"}`, "store failed: Command failed: node store.cjs\nno summary")
+	s.call("", "Skill", `{"skill":"shop:deploy"}`, "Launching skill: shop:deploy")
+	s.call("", "comment", `{"body":"done"}`, "{}")
+	facts := summarize.FactsOf(s.messages, "", 500, nil)
+	if strings.Count(facts, "- store command set-summary") != 1 || !strings.Contains(lastErrors(facts), "- store command set-summary → failed: ") || !strings.Contains(facts, "- Skill skill shop:deploy\n") || !strings.Contains(facts, "- comment body done\n") {
+		t.Error(facts)
+	}
+}
+
+// What a person answers to the assistant's questions is decided.
+func TestAnswersToQuestionsAreDecisions(t *testing.T) {
+	var s sessionWriter
+	s.user("Add readmes.")
+	s.call("", "AskUserQuestion", `{"questions":[{"question":"Embed the files?"}]}`, `User has answered your questions: "Embed the files?"="Inline strings (Recommended)", "Which folders?"="Only new ones". You can now continue with the user's answers in mind.`)
+	if facts := summarize.FactsOf(s.messages, "", 500, nil); !strings.Contains(facts, "Decided:\n- Embed the files? Inline strings (Recommended)\n- Which folders? Only new ones") || strings.Contains(facts, "AskUserQuestion") {
+		t.Error(facts)
+	}
+}
+
+// A slash command is a request; what the client makes of it is none. A command of the
+// client alone asks for nothing.
+func TestSlashCommands(t *testing.T) {
+	const review = "\n      You are an expert code reviewer. Follow these steps:\n\n      1. If no PR number is provided in the args, use Bash(\"gh pr list\") to show open PRs\n      2. Never skip a step."
+	for _, test := range []struct {
+		messages []chat.Message
+		want     string
+	}{
+		{[]chat.Message{chat.NewText(chat.User, "<command-message>review</command-message>\n<command-name>/review</command-name>"), chat.NewText(chat.User, review), chat.NewText(chat.Assistant, "Which pull request?")}, "Asked by the user:\n- /review → Which pull request?"},
+		{[]chat.Message{chat.NewText(chat.User, "<command-name>/clear</command-name>"), chat.NewText(chat.User, "<local-command-stdout>"+strings.Repeat("x", 200)+"</local-command-stdout>"), chat.NewText(chat.User, "Fix the rounding of the cart.")}, "Asked by the user:\n- Fix the rounding of the cart."},
+		{[]chat.Message{chat.NewText(chat.User, "<command-name>/clear</command-name>"), chat.NewText(chat.User, "Fix the rounding of the cart.")}, "Asked by the user:\n- Fix the rounding of the cart."},
+	} {
+		if facts := summarize.FactsOf(test.messages, "", 500, nil); facts != test.want {
+			t.Errorf("%q, want %q", facts, test.want)
+		}
 	}
 }
 

@@ -65,12 +65,12 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	if known && a.kind == runs {
 		text = printedText(text)
 	}
-	failed := p.Error || code != 0
+	failed := p.Error || code != 0 || a.kind == uses && strings.HasPrefix(text, a.tool+" failed: ")
 	if a.kind == runs && code <= 1 && exitsWithFilter(a.line()) {
 		failed, code = false, 0 // it says whether a line was found
 	}
-	o := outcome{failed: failed || !known && failedAtOnce(text)}
-	if a.kind == runs && (o.failed || !onlyExplores(a.line()) && !printsContent(a.object)) {
+	o := outcome{failed: failed || !known && (failedAtOnce(text) || a.kind == runs && strings.HasPrefix(withoutFrame(text), rustDiff))}
+	if a.kind == runs && (o.failed || !onlyShows(a.line()) && !printsContent(a.object)) {
 		masked := masksExitCode(a.line()) && !echoed
 		passed := !o.failed && (masked || !known) && onlyTests(a.line()) && showsPassed(text)
 		o.readLog(text, o.failed || passed || known && !masked)
@@ -87,9 +87,9 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		o.line = firstTelling(text)
 	case a.kind == runs && !filtersOutput(a.line()):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
-	case a.delegates:
+	case a.delegates && !saysStarted(text):
 		o.line = cmp.Or(clipLine(conclusion(text, true), 160), clipLine(text, 120))
-	case a.kind == uses:
+	case a.kind == uses && !saysStarted(text):
 		o.line = clipLine(text, 120)
 	}
 	o.line = clipLine(plainLine(clip.Bytes(o.line, 1<<10)), 160)
@@ -143,6 +143,16 @@ func numberOf(digits string) int {
 		return 1
 	}
 	return n
+}
+
+// saysStarted reports whether the result of a tool says only that it was called.
+func saysStarted(text string) bool {
+	for _, head := range []string{"Launching skill", "Entered plan mode", "Async agent launched"} {
+		if strings.HasPrefix(text, head) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"{}", "[]", "null", "(no output)"}, text)
 }
 
 // printedText returns what a command printed, if its result is an object with that and
@@ -268,13 +278,13 @@ func saidInstead(text string) string {
 // a fault of the work.
 func (o outcome) wasMisused() bool {
 	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user",
-		"missing required", "required option", "required argument", "unexpected argument", "invalid option", "invalid argument", "unknown command", "Unknown command", "Unknown option", "no such option", "Cannot find module", "Is a directory", "Not a directory")
+		"missing required", "required option", "required argument", "unexpected argument", "invalid option", "invalid argument", "unknown command", "Unknown command", "Unknown option", "no such option", "Cannot find module", "cannot find main module", "unknown linter", "Is a directory", "Not a directory")
 }
 
 // failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user", rustDiff, "Your proposed edit has introduced"} {
+	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user", "Your proposed edit has introduced"} {
 		if strings.HasPrefix(first, head) {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
@@ -339,8 +349,11 @@ const maxTests = 100
 
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool {
-	return strings.Trim(line, "FAIL- ") == "" || exitEcho.MatchString(line)
+	return strings.Trim(line, "FAIL- ") == "" || exitEcho.MatchString(line) || taskFailed.MatchString(line)
 }
+
+// taskFailed is a line with which a runner of tasks says that one of them failed.
+var taskFailed = regexp.MustCompile(`^(?:\[[\w:.-]+\] )?ERROR task failed$|^make(?:\[\d+\])?: \*\*\* \[.*\] Error \d+$|^error: Recipe .+ failed|^(?:npm ERR!|npm error) (?:code ELIFECYCLE|Lifecycle script .+ failed)`)
 
 // onlyExplores reports whether a line only reads: its output may contain any word, and
 // says nothing about its outcome.
@@ -354,9 +367,17 @@ func onlyExplores(line string) bool {
 	return true
 }
 
+// onlyShows reports whether a line only reads, or prints what somebody else wrote.
+func onlyShows(line string) bool {
+	return !slices.ContainsFunc(splitShell(line), func(c shellCommand) bool {
+		s := plainCommand(c.text)
+		return s != "" && !onlyPrepares(s) && !exploresFiles(s) && !printsContent(s)
+	})
+}
+
 // explorers are programs that only read.
 var explorers = strings.Fields(`ls cat head tail grep egrep fgrep rg ag find fd sed awk wc which type tree file stat jq yq diff cmp comm less
-	more sort uniq cut tr nl column env date ps pgrep lsof du df for test [ [[ tee xxd od hexdump strings md5sum sha256sum basename dirname
+	more sort uniq cut tr nl column env date ps pgrep lsof du df for test [ [[ tee xxd od hexdump strings md5sum md5 sha256sum shasum basename dirname
 	realpath readlink id whoami hostname uname nproc free history man tac fold pwd case`)
 
 // exploresFiles reports whether a command without wrappers only reads.
@@ -366,12 +387,24 @@ func exploresFiles(command string) bool {
 	case onlyFetches(command) || slices.Contains(explorers, first):
 		return true
 	case first == "xargs":
-		rest := slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
-		return len(rest) > 0 && slices.Contains(explorers, rest[0])
+		rest := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
+		return len(rest) > 0 && (slices.Contains(explorers, rest[0]) || exploringScript(command))
+	case slices.Contains(shells, first):
+		return exploringScript(command)
 	case first == "git":
 		return !slices.Contains(gitChanges, gitCommand(words))
 	}
 	return false
+}
+
+// shells run a script that is one of their arguments.
+var shells = []string{"bash", "sh", "zsh"}
+
+// exploringScript reports whether the script of a shell only reads: bash -c 'cat a'.
+func exploringScript(command string) bool {
+	shell, script, ok := strings.Cut(command, " -c ")
+	words := strings.Fields(shell)
+	return ok && slices.Contains(shells, words[len(words)-1]) && onlyExplores(strings.Trim(strings.TrimSpace(script), `"'`))
 }
 
 // gitCommand returns the command among the words of a line of git.
@@ -403,7 +436,7 @@ func printsContent(command string) bool {
 		return true
 	case "gh", "docker", "kubectl", "git", "aws":
 		return slices.ContainsFunc(words[1:min(len(words), 4)], func(w string) bool {
-			return slices.Contains([]string{"api", "view", "list", "diff", "logs", "get", "describe", "ps", "inspect", "show", "log"}, w)
+			return slices.Contains([]string{"api", "view", "list", "checks", "diff", "logs", "get", "describe", "ps", "inspect", "show", "log"}, w)
 		})
 	}
 	return words[1] == "-c" || words[1] == "-e" || strings.HasPrefix(command, "python3 -c ") || strings.HasPrefix(command, "python -c ")
@@ -435,7 +468,7 @@ func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		switch kind := reader.Of(line); {
-		case kind >= logline.Error && (isNoise(line) || exitEcho.MatchString(strings.TrimSpace(line))):
+		case kind >= logline.Error && (isNoise(line) || isFailMark(strings.TrimSpace(line))):
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
 		case kind == logline.Trouble && trouble == "":
@@ -496,5 +529,5 @@ func isTelling(line string) bool {
 	for t := range wordTokens(clip.Bytes(line, 200)) {
 		letters += len(t.text)
 	}
-	return letters > 1 && line != "(no output)" && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")
+	return letters > 1 && !strings.HasSuffix(line, "no output)") && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")
 }

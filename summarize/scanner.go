@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ type messageScanner struct {
 	turn    turnWork
 	rules   []*summaryItem    // rules that later ones may replace
 	decided []*summaryItem    // decisions that later messages may drop
+	slash   string            // the command that a person typed last, if it may ask for something
 	running *action           // the command that did not end
 	cells   map[string]action // commands that ran on, by the number under which the client waits for them
 }
@@ -130,17 +132,29 @@ func (w *messageScanner) scanUser(m chat.Message) {
 		n := w.addItem(read, path)
 		n.names = addContents(n.names, body)
 	}
-	if !m.Typed() {
+	typed := m.TypedText()
+	switch slash := slashCommand.FindStringSubmatch(body); {
+	case slash != nil && typed == "":
+		w.slash = slash[1]
+	case typed == "" && w.slash != "" && len(body) >= minPrompt && !strings.Contains(body, "<local-command-"):
+		typed, w.slash = w.slash, "" // the client wrote what the command asks
+	}
+	if typed == "" {
 		return
 	}
-	if body = m.TypedText(); body == "" {
-		return
-	}
+	body = typed
 	said := w.said
 	w.finishTurn()
 	w.turn = turnWork{begin: w.index, before: w.turn.begin}
 	w.scanTyped(body, said)
 }
+
+// slashCommand is a command that a person typed.
+var slashCommand = regexp.MustCompile(`<command-name>(/[\w:.-]+)</command-name>`)
+
+// minPrompt is the minimum number of bytes of what a command asks of the assistant. A
+// command of the client alone is followed by its output, or by nothing.
+const minPrompt = 100
 
 // scanTyped records what a person typed after the assistant said something.
 func (w *messageScanner) scanTyped(body, said string) {
@@ -237,6 +251,7 @@ func (w *messageScanner) scanAssistant(m chat.Message) {
 	if m.IsSummary() {
 		return
 	}
+	w.slash = ""
 	edits, body := files.TextEdits(withoutBlocks(plainText(m), "<thinking>", "</thinking>"), "")
 	if strings.TrimSpace(body) != "" {
 		w.scanSpeech(body)
