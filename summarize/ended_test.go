@@ -29,7 +29,8 @@ func TestHowACommandEnded(t *testing.T) {
 		{"cargo fmt --all -- --check", "Script completed\nWall time 0.4 seconds\nOutput:\n\nDiff in /shop/src/lib.rs:3:\n     Some(left)", "failed: Diff in /shop/src/lib.rs:3:"},
 		{"gh pr checks || gh run list --limit 5", "completed failure refactor Lint main", "completed failure refactor Lint main"},
 		{"git ls-files docs/ | xargs -I {} bash -c 'echo {} && head -5 {}'", "docs/a.md\nthe call failed: an error", ""},
-		{"mise run lint", "Exit code 1\n[lint:go] ERROR task failed\n\n[lint:go] rewind.go:34:9: error returned from external package is unwrapped", "failed: exit code 1: [lint:go] rewind.go:34:9: error returned"},
+		{"mise run lint", "Exit code 1\n[lint:go] ERROR task failed\n\n[lint:go] rewind.go:34:9: error returned from external package is unwrapped\n[lint:go] \treturn nil, f(x)\n[lint:go] \t       ^\n[lint:go] 1 issues:", "failed: exit code 1: [lint:go] rewind.go:34:9: error returned"},
+		{"mise run fmt", "Exit code 1\n[fmt] ERROR task failed", "failed: exit code 1"},
 		{"npm test -- a.test.ts", "Debugger attached.\nError in the js-debug bootloader, please report\n\n\nCommand aborted", "failed: Command aborted"},
 		{"vitest run", "Tests  31 passed (31)\n   Duration  221ms (transform 27ms, setup 0ms)", "Tests 31 passed (31)"},
 		{"make install", "(Bash completed with no output)", ""},
@@ -58,6 +59,19 @@ func TestHowACommandEnded(t *testing.T) {
 func TestARefusedCallIsNoError(t *testing.T) {
 	facts := summarize.FactsOf(sessionOf(ran{"make fmt", "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed."}), "", 500, nil)
 	if lastErrors(facts) != "" || !strings.Contains(facts, "- make fmt → failed: rejected by the user") || strings.Contains(facts, "STOP") {
+		t.Error(facts)
+	}
+}
+
+// A command is the same after another removal of temporary files.
+func TestCleaningIsNoPartOfACommand(t *testing.T) {
+	red := ran{"rm -rf /var/folders/gz/T/tmp.QoKh && ./scripts/e2e.sh", "Exit code 1\nERROR: session 1 is in the metadata"}
+	green := ran{"rm -f /tmp/e2e.log 2>/dev/null; ./scripts/e2e.sh", "all steps passed"}
+	facts := summarize.FactsOf(sessionOf(red, green), "", 500, nil)
+	if lastErrors(facts) != "" || !strings.Contains(facts, "\n- ./scripts/e2e.sh → all steps passed") || strings.Contains(facts, "rm -") {
+		t.Error(facts)
+	}
+	if facts := summarize.FactsOf(sessionOf(ran{"rm -rf build && make", "done"}), "", 500, nil); !strings.Contains(facts, "- rm -rf build && make → done") {
 		t.Error(facts)
 	}
 }
@@ -127,7 +141,7 @@ func TestCallsOfOtherTools(t *testing.T) {
 	s.call("", "Skill", `{"skill":"shop:deploy"}`, "Launching skill: shop:deploy")
 	s.call("", "comment", `{"body":"done"}`, "{}")
 	facts := summarize.FactsOf(s.messages, "", 500, nil)
-	if strings.Count(facts, "- store command set-summary") != 1 || !strings.Contains(lastErrors(facts), "- store command set-summary → failed: ") || !strings.Contains(facts, "- Skill skill shop:deploy\n") || !strings.Contains(facts, "- comment body done\n") {
+	if strings.Count(facts, "- store command set-summary") != 1 || !strings.Contains(lastErrors(facts), "- store command set-summary → failed: no summary") || !strings.Contains(facts, "- Skill skill shop:deploy\n") || !strings.Contains(facts, "- comment body done\n") {
 		t.Error(facts)
 	}
 }

@@ -80,6 +80,12 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		text = body
 	}
 	switch {
+	case a.delegates:
+		text, _, _ = strings.Cut(text, "\nagentId: ")
+	case o.failed && a.kind == uses:
+		text = withoutCall(strings.TrimPrefix(text, a.tool+" failed: "))
+	}
+	switch {
 	case o.line != "":
 	case o.failed && a.kind == runs:
 		o.line = firstComplaint(text)
@@ -143,6 +149,15 @@ func numberOf(digits string) int {
 		return 1
 	}
 	return n
+}
+
+// withoutCall returns what a tool says of a failure after the command that it called.
+func withoutCall(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	if next, _, _ := strings.Cut(rest, "\n"); strings.HasPrefix(first, "Command failed: ") && isTelling(strings.TrimSpace(next)) {
+		return rest
+	}
+	return text
 }
 
 // saysStarted reports whether the result of a tool says only that it was called.
@@ -467,6 +482,9 @@ func firstComplaint(text string) string {
 	}
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
+		if trouble == "" && locatedLine.MatchString(line) {
+			trouble = strings.TrimSpace(line)
+		}
 		switch kind := reader.Of(line); {
 		case kind >= logline.Error && (isNoise(line) || isFailMark(strings.TrimSpace(line))):
 		case kind >= logline.Error:
@@ -477,6 +495,9 @@ func firstComplaint(text string) string {
 	}
 	return cmp.Or(trouble, lastTelling(text, false))
 }
+
+// locatedLine is a finding of a compiler or linter, with the place in a file.
+var locatedLine = regexp.MustCompile(`^(?:\[[\w:.-]+\] )?[\w./@-]+\.\w+:\d+(?::\d+)?:? \S`)
 
 // lastTelling returns the last informative line; of tests, preferably one with
 // their results. Data is shown from its beginning.
@@ -522,7 +543,7 @@ var headingRule = regexp.MustCompile(`^(?:={2,}|-{2,}|#{2,}) [^=]+ (?:={2,}|-{2,
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
-	if isFrameLine(line) || isNoise(line) || isHeadingLine(line) || isCode(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+	if isFrameLine(line) || isNoise(line) || isHeadingLine(line) || isCode(line) || taskFailed.MatchString(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
 		return false
 	}
 	letters := 0

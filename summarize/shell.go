@@ -211,7 +211,7 @@ func subcommands(line string) []string {
 	before := ""
 	for _, c := range splitShell(line) {
 		if before != "|" && before != "||" {
-			if s := plainCommand(c.text); s != "" && !onlyPrepares(s) {
+			if s := plainCommand(c.text); s != "" && !onlyPrepares(s) && !(removesTemporary(s) && c.operator != "") {
 				all = append(all, s)
 			}
 		}

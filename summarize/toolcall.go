@@ -176,6 +176,7 @@ func commandLine(command string) string {
 		}
 		command = strings.TrimSpace(rest)
 	}
+	command = withoutCleaning(command)
 	before, body, ok := strings.Cut(command, "<<")
 	if !ok {
 		return clipLine(joinLines(command), 160)
@@ -188,6 +189,29 @@ func commandLine(command string) string {
 		return clipLine(before, 100) + " " + clipLine(first, 100)
 	}
 	return clipLine(before, 160)
+}
+
+// withoutCleaning returns a command without the removal of temporary files before it:
+// their names differ from run to run.
+func withoutCleaning(command string) string {
+	for {
+		first := firstRemoval.FindString(command)
+		if first == "" || !removesTemporary(plainCommand(strings.TrimRight(first, ";& \n"))) {
+			return command
+		}
+		command = command[len(first):]
+	}
+}
+
+var firstRemoval = regexp.MustCompile(`^rm [^;&\n]*(?:;|&&|\n)\s*`)
+
+// removesTemporary reports whether a command without wrappers only removes temporary
+// files.
+func removesTemporary(command string) bool {
+	words := strings.Fields(command)
+	return len(words) > 1 && words[0] == "rm" && !slices.ContainsFunc(words[1:], func(w string) bool {
+		return !strings.HasPrefix(w, "-") && !isTemporary(strings.Trim(w, `"'`))
+	})
 }
 
 // joinLines returns a shell command of several lines as one, without comments and without
