@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -26,40 +27,54 @@ func TestSummariesTellHowTheLastRunEnded(t *testing.T) {
 	if len(files) == 0 {
 		t.Skipf("no sessions in %s", corpus)
 	}
-	read, lines, wrong := 0, 0, 0
-	for _, file := range files {
-		data := readFile(t, file)
-		found := false
-		for _, share := range []int{25, 50, 75, 100} {
-			part := firstShare(data, share)
-			runs := runsOf(part)
-			c, err := wire.DecodeBytes(part, wire.Options{Name: file, Chat: 1})
-			if len(runs) == 0 || err != nil {
-				continue
-			}
-			found = true
-			for name, summary := range map[string]string{"once": summaryOf(t, c.Messages, 0), "carried": summaryOf(t, c.Messages, len(c.Messages)/2)} {
-				for _, s := range toldCommands(summary) {
-					run, ok := lastRunOf(runs, s.command)
-					if !ok {
-						continue
-					}
-					lines++
-					if problem := s.problem(run); problem != "" {
-						wrong++
-						t.Errorf("%s, %d %%, %s: %s\n\tsummary: %s\n\tcommand: %.300s\n\toutput: %.300q", strings.TrimPrefix(file, corpus+"/"), share, name, problem, s.line, run.command, run.output)
-					}
+	var read, lines, wrong atomic.Int64
+	t.Run("session", func(t *testing.T) {
+		for _, file := range files {
+			t.Run(strings.TrimPrefix(file, corpus+"/"), func(t *testing.T) {
+				t.Parallel()
+				n, problems := checkOutcomes(t, file)
+				if n > 0 {
+					read.Add(1)
+				}
+				lines.Add(int64(n))
+				wrong.Add(int64(len(problems)))
+				for _, p := range problems {
+					t.Error(p)
+				}
+			})
+		}
+	})
+	t.Logf("%d sessions, %d command lines, %d differences", read.Load(), lines.Load(), wrong.Load())
+	if read.Load() < 60 || lines.Load() < 1000 {
+		t.Errorf("%d sessions with %d command lines: this tests next to nothing", read.Load(), lines.Load())
+	}
+}
+
+// checkOutcomes returns the number of lines about commands in the summaries of a file,
+// and the differences from the runs in it.
+func checkOutcomes(t *testing.T, file string) (lines int, problems []string) {
+	data := readFile(t, file)
+	for _, share := range []int{25, 50, 75, 100} {
+		part := firstShare(data, share)
+		runs := runsOf(part)
+		c, err := wire.DecodeBytes(part, wire.Options{Name: file, Chat: 1})
+		if len(runs) == 0 || err != nil {
+			continue
+		}
+		for _, half := range []int{0, len(c.Messages) / 2} {
+			for _, told := range toldCommands(summaryOf(t, c.Messages, half)) {
+				run, ok := lastRunOf(runs, told.command)
+				if !ok {
+					continue
+				}
+				lines++
+				if problem := told.problem(run); problem != "" {
+					problems = append(problems, fmt.Sprintf("at %d %%: %s\n\tsummary: %s\n\tcommand: %.300s\n\toutput: %.300q", share, problem, told.line, run.command, run.output))
 				}
 			}
 		}
-		if found {
-			read++
-		}
 	}
-	t.Logf("%d sessions, %d command lines, %d differences", read, lines, wrong)
-	if read < 60 || lines < 1000 {
-		t.Errorf("%d sessions with %d command lines: this tests next to nothing", read, lines)
-	}
+	return lines, problems
 }
 
 // summaryOf returns the built-in summary of messages. If half is not 0, the record of
