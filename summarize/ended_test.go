@@ -166,6 +166,7 @@ func TestSlashCommands(t *testing.T) {
 	}{
 		{[]chat.Message{chat.NewText(chat.User, "<command-message>review</command-message>\n<command-name>/review</command-name>"), chat.NewText(chat.User, review), chat.NewText(chat.Assistant, "Which pull request?")}, "Asked by the user:\n- /review → Which pull request?"},
 		{[]chat.Message{chat.NewText(chat.User, "<command-name>/clear</command-name>"), chat.NewText(chat.User, "<local-command-stdout>"+strings.Repeat("x", 200)+"</local-command-stdout>"), chat.NewText(chat.User, "Fix the rounding of the cart.")}, "Asked by the user:\n- Fix the rounding of the cart."},
+		{[]chat.Message{chat.NewText(chat.User, "<command-name>/model</command-name>"), chat.NewText(chat.User, "<system-reminder>"+strings.Repeat("x", 200)+"</system-reminder>"), chat.NewText(chat.User, "Fix the rounding of the cart.")}, "Asked by the user:\n- Fix the rounding of the cart."},
 		{[]chat.Message{chat.NewText(chat.User, "<command-name>/clear</command-name>"), chat.NewText(chat.User, "Fix the rounding of the cart.")}, "Asked by the user:\n- Fix the rounding of the cart."},
 	} {
 		if facts := summarize.FactsOf(test.messages, "", 500, nil); facts != test.want {

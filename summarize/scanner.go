@@ -132,21 +132,30 @@ func (w *messageScanner) scanUser(m chat.Message) {
 		n := w.addItem(read, path)
 		n.names = addContents(n.names, body)
 	}
-	typed := m.TypedText()
-	switch slash := slashCommand.FindStringSubmatch(body); {
-	case slash != nil && typed == "":
-		w.slash = slash[1]
-	case typed == "" && w.slash != "" && len(body) >= minPrompt && !strings.Contains(body, "<local-command-"):
-		typed, w.slash = w.slash, "" // the client wrote what the command asks
-	}
-	if typed == "" {
+	if body = cmp.Or(m.TypedText(), w.askedBySlash(m)); body == "" {
 		return
 	}
-	body = typed
+	w.slash = ""
 	said := w.said
 	w.finishTurn()
 	w.turn = turnWork{begin: w.index, before: w.turn.begin}
 	w.scanTyped(body, said)
+}
+
+// askedBySlash returns the command that a person typed if a client's message is what it
+// asks of the assistant.
+func (w *messageScanner) askedBySlash(m chat.Message) string {
+	body := strings.TrimSpace(m.Text())
+	slash := slashCommand.FindStringSubmatch(body)
+	switch {
+	case slash != nil:
+		w.slash = slash[1]
+	case strings.HasPrefix(body, "<local-command-"):
+		w.slash = "" // it was one of the client alone
+	case len(body) >= minPrompt && m.State != chat.Marked && !strings.HasPrefix(body, "<"):
+		return w.slash
+	}
+	return ""
 }
 
 // slashCommand is a command that a person typed.
