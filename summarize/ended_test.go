@@ -33,11 +33,12 @@ func TestHowACommandEnded(t *testing.T) {
 		{"mise run fmt", "Exit code 1\n[fmt] ERROR task failed", "failed: exit code 1"},
 		{"npm test -- a.test.ts", "Debugger attached.\nError in the js-debug bootloader, please report\n\n\nCommand aborted", "failed: Command aborted"},
 		{"vitest run", "Tests  31 passed (31)\n   Duration  221ms (transform 27ms, setup 0ms)", "Tests 31 passed (31)"},
+		{"pwd; git status; rustc --version", "/shop\nfatal: not a git repository\nrustc 1.95.0", ""},
 		{"make install", "(Bash completed with no output)", ""},
 		{`npm run lint; echo "LINT_EXIT:$?"`, "> shop@1.0.0 lint\n> eslint src\n\nLINT_EXIT:0", "exit code 0"},
 		{`node verify.cjs; echo "EXIT: $?"`, "phase 2 is not complete\nEXIT: 1", "failed: exit code 1: phase 2 is not complete"},
 		{`cat missing; echo "EXIT: 1"`, "EXIT: 1", ""},
-		{"shop --version", "shop is a tool\n\nAvailable Commands:\nShell cwd was reset to /work/shop", "shop is a tool"},
+		{"shop help", "shop is a tool\n\nAvailable Commands:\nShell cwd was reset to /work/shop", "shop is a tool"},
 		{"git reset HEAD", "Unstaged changes after reset:\nM\tcart.go", ""},
 		{"npm uninstall left-pad", "removed 1 package in 279ms\n\n9 packages are looking for funding\n  run `npm fund` for details", "removed 1 package in 279ms"},
 		{"./verify", "3 files verified\n=== Step 2 ===", "3 files verified"},
@@ -172,6 +173,21 @@ func TestSlashCommands(t *testing.T) {
 		if facts := summarize.FactsOf(test.messages, "", 500, nil); facts != test.want {
 			t.Errorf("%q, want %q", facts, test.want)
 		}
+	}
+}
+
+// A request that is only a rule is listed as one.
+func TestARequestThatIsOnlyARule(t *testing.T) {
+	var s sessionWriter
+	s.user("Find what triggers the collection.")
+	s.says("It is gc.auto. Should I set it to 0?")
+	s.user("no don't set it, let's see if it keeps happening")
+	if facts := summarize.FactsOf(s.messages, "", 500, nil); strings.Count(facts, "don't set it") != 2 {
+		t.Errorf("the newest request is not listed:\n%s", facts)
+	}
+	s.user("Log an issue for it.")
+	if facts := summarize.FactsOf(s.messages, "", 500, nil); strings.Count(facts, "don't set it") != 1 {
+		t.Errorf("said twice:\n%s", facts)
 	}
 }
 

@@ -399,7 +399,7 @@ var explorers = strings.Fields(`ls cat head tail grep egrep fgrep rg ag find fd 
 func exploresFiles(command string) bool {
 	words := strings.Fields(command)
 	switch first := words[0]; {
-	case onlyFetches(command) || slices.Contains(explorers, first):
+	case onlyFetches(command) || slices.Contains(explorers, first), len(words) == 2 && words[1] == "--version":
 		return true
 	case first == "xargs":
 		rest := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
