@@ -414,7 +414,7 @@ func (w *messageScanner) settleFailures(a action, o outcome, output string) {
 		return
 	}
 	// What a filter leaves of an output does not say that all went well.
-	filtered := filtersOutput(a.line())
+	filtered := filtersOutput(a.line()) || cutByHead(a.line(), output)
 	for _, n := range w.failures {
 		if n.open == nil || n.weight < 0 {
 			continue

@@ -176,6 +176,17 @@ func TestSlashCommands(t *testing.T) {
 	}
 }
 
+// A run of which only the beginning is shown settles nothing, a whole one does.
+func TestARunCutByHead(t *testing.T) {
+	red := ran{"./scripts/e2e.sh | tail -5", "step 3\nERROR: session 1 is in the metadata"}
+	for command, settled := range map[string]bool{"./scripts/e2e.sh | head -3": false, "./scripts/e2e.sh | head -n 3": false, "./scripts/e2e.sh | head -40": true, "./scripts/e2e.sh | head": true} {
+		facts := summarize.FactsOf(sessionOf(red, ran{command, "step 1\nstep 2\nstep 3"}), "", 500, nil)
+		if (lastErrors(facts) == "") != settled {
+			t.Errorf("%s: settled %v in\n%s", command, !settled, facts)
+		}
+	}
+}
+
 // A request that is only a rule is listed as one.
 func TestARequestThatIsOnlyARule(t *testing.T) {
 	var s sessionWriter

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -163,6 +164,29 @@ func filtersOutput(line string) bool {
 	commands := splitShell(line)
 	for i := 1; i < len(commands); i++ {
 		if commands[i-1].operator == "|" && isOutputFilter(commands[i].text) {
+			return true
+		}
+	}
+	return false
+}
+
+// headLimit is the number of lines that head shows, if it is not 10.
+var headLimit = regexp.MustCompile(`^head (?:-n ?|--lines=|-)(\d+)`)
+
+// cutByHead reports whether a line shows only the beginning of an output: how the command
+// ended is in the rest.
+func cutByHead(line, output string) bool {
+	commands := splitShell(line)
+	for i := 1; i < len(commands); i++ {
+		s := plainCommand(commands[i].text)
+		if commands[i-1].operator != "|" || s != "head" && !strings.HasPrefix(s, "head ") {
+			continue
+		}
+		limit := 10
+		if m := headLimit.FindStringSubmatch(s); m != nil {
+			limit = numberOf(m[1])
+		}
+		if strings.Count(strings.TrimSpace(output), "\n")+1 >= limit {
 			return true
 		}
 	}
