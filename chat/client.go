@@ -45,6 +45,7 @@ var clientTexts = [...]clientText{
 	{"[Request interrupted by user", opening, "Claude Code: sessions"},
 	{"This session is being continued from a previous conversation", opening, "Claude Code, the summary of a compaction: sessions"},
 	{"Base directory for this skill:", opening, "Claude Code, a skill: sessions"},
+	{"You are an expert code reviewer. Follow these steps:", opening, "Claude Code, what /review asks: sessions"},
 
 	{"environment_context", element, "Codex, core/src/contextual_user_message.rs"},
 	{"user_instructions", element, "Codex, protocol/src/protocol.rs"},

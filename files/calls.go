@@ -1,6 +1,8 @@
 package files
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -25,11 +27,15 @@ func (s *messageScan) arguments(part int, p chat.Part) {
 		return
 	}
 	path := pathOfLeaves(all)
+	every := replacesEach(p.Args)
 	for _, l := range all {
 		c := Ref{Part: part, Arg: l.key, leafAt: l.at, Path: path, End: len(l.value)}
 		if !c.classify(l) {
 			s.addIdentifiers(l.value)
 			continue
+		}
+		if c.Kind == Edit && every != nil {
+			c.every, c.inLine = every(l.key), !strings.Contains(l.value, "\n")
 		}
 		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.holdsEdits(blocks[0], l.value) {
 			for _, r := range blocks {
@@ -39,6 +45,33 @@ func (s *messageScan) arguments(part int, p chat.Part) {
 		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 		s.addFileCopy(c, unixLines(l.value[c.Start:c.End]))
+	}
+}
+
+// replacesEach returns whether the edit with an argument replaces each occurrence of its
+// text, nil if none of the call does.
+func replacesEach(args string) func(key string) bool {
+	if !strings.Contains(args, `"replace_all"`) && !strings.Contains(args, `"replaceAll"`) {
+		return nil
+	}
+	type edit struct {
+		Snake bool `json:"replace_all"`
+		Camel bool `json:"replaceAll"`
+	}
+	var call struct {
+		edit
+		Edits []edit
+	}
+	if json.Unmarshal([]byte(args), &call) != nil {
+		return nil
+	}
+	return func(key string) bool {
+		for i, e := range call.Edits {
+			if strings.HasPrefix(key, fmt.Sprintf("edits.%d.", i)) {
+				return e.Snake || e.Camel
+			}
+		}
+		return call.Snake || call.Camel
 	}
 }
 

@@ -59,12 +59,16 @@ type textSwap struct {
 	message   int
 	took, put string
 	lines     bool // both are whole lines, without the last line feed
+	every     bool // each occurrence was replaced
 }
 
 // applyEdit returns text with the edit made, and whether it could be made.
 func (e textSwap) applyEdit(text string) (string, bool) {
 	if e.took == "" {
 		return text, false
+	}
+	if e.every {
+		return strings.ReplaceAll(text, e.took, e.put), strings.Contains(text, e.took)
 	}
 	for from := 0; ; {
 		n := strings.Index(text[from:], e.took)
@@ -118,9 +122,9 @@ func (x *Index) newestEdits(path string) []textSwap {
 		case n > 0 && out[n-1].message == s.message && !c.Old && out[n-1].put == "":
 			out[n-1].put = text
 		case n > 0 && out[n-1].message == s.message && c.Old && out[n-1].took == "":
-			out[n-1].took = text
+			out[n-1].took, out[n-1].every = text, c.every
 		case c.Old:
-			out = append(out, textSwap{message: s.message, took: text})
+			out = append(out, textSwap{message: s.message, took: text, every: c.every})
 		default:
 			out = append(out, textSwap{message: s.message, put: text})
 		}

@@ -40,6 +40,8 @@ type Ref struct {
 	held   bool // in a session summary
 	total  int  // lines of the whole file according to the tool; 0 if it gave none
 	marked bool // a side of a SEARCH/REPLACE block
+	every  bool // of an Edit: each occurrence of the text was replaced
+	inLine bool // of an Edit: the text may be a part of a line
 	leafAt int  // where the JSON literal of Arg is in the arguments
 	shape  *fileOutline
 }
@@ -55,6 +57,10 @@ type Scan struct {
 // isEdit reports whether c is text that a call, or the assistant's own text, edits
 // or writes.
 func (c *Ref) isEdit() bool { return c.Arg != "" || c.marked }
+
+// IsWord reports whether c is what an edit put in the place of each occurrence of a text
+// within lines, as a new name: it is no line of the file by itself.
+func (c Ref) IsWord() bool { return c.every && c.inLine }
 
 // Framed reports whether marks are on the lines around c, so that its
 // replacement has to end its line.

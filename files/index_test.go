@@ -132,6 +132,35 @@ func TestKnownEditsOfAFile(t *testing.T) {
 	}
 }
 
+// An edit of each occurrence is made at each, and what it puts there is no line of the
+// file. Another edit is made once.
+func TestEditsOfEachOccurrence(t *testing.T) {
+	for _, call := range []struct {
+		args  args
+		every bool
+	}{
+		{args{"file_path": "a.go", "old_string": "dir", "new_string": "folder", "replace_all": true}, true},
+		{args{"path": "a.go", "oldString": "dir", "newString": "folder", "replaceAll": true}, true},
+		{args{"file_path": "a.go", "edits": []args{{"old_string": "dir", "new_string": "folder", "replace_all": true}}}, true},
+		{args{"file_path": "a.go", "old_string": "dir", "new_string": "folder", "replace_all": false}, false},
+		{args{"file_path": "a.go", "old_string": "dir", "new_string": "folder"}, false},
+	} {
+		k := new(talk)
+		k.does("read", args{"path": "a.go"}, body)
+		k.does("edit", call.args, "ok")
+		x, at := k.index()
+		now := x.Current(1, at(1))
+		if left := strings.Contains(now.Text, "dir"); left == call.every || !strings.Contains(now.Text, "folder") {
+			t.Errorf("%v: the text is\n%s", call.args, now.Text)
+		}
+		for _, c := range x.facts[2].Copies {
+			if c.IsWord() != call.every {
+				t.Errorf("%v: a word: %v", call.args, c.IsWord())
+			}
+		}
+	}
+}
+
 func TestKnownAndLost(t *testing.T) {
 	k := new(talk)
 	k.does("read", args{"path": "a.go"}, body+"// onlyHere here_too\n"+strings.Repeat("// pad\n", 20))

@@ -142,7 +142,7 @@ func (h *excerptPicker) removedBlocks(c Cut) (out []fileBlock) {
 			continue
 		}
 		for k, place := range h.Facts[i].Copies {
-			if place.Kind == files.Output || place.Old || h.index.Failed(i, place) || h.index.Removed(place.Path) || h.index.Superseded(i, place) >= 0 || h.index.Repeated(i, place) >= 0 {
+			if place.Kind == files.Output || place.Old || place.IsWord() || h.index.Failed(i, place) || h.index.Removed(place.Path) || h.index.Superseded(i, place) >= 0 || h.index.Repeated(i, place) >= 0 {
 				continue
 			}
 			out = h.appendBlocks(out, i, k, m.Parts[place.Part].Kind == chat.Call || place.Framed())

@@ -133,3 +133,17 @@ func TestAFileIsAtHandOnce(t *testing.T) {
 		}
 	}
 }
+
+// A name that an edit replaced everywhere is replaced in the lines at hand, and is no line
+// by itself.
+func TestAnEditOfEachOccurrenceIsMadeAtHand(t *testing.T) {
+	s := (&script{}).say(chat.User, "Rename the parameter of the steps.")
+	s.call("Read", map[string]any{"file_path": "big.go"}, steps())
+	s.call("Edit", map[string]any{"file_path": "big.go", "old_string": "fmt.Println(in", "new_string": "fmt.Println(payload", "replace_all": true}, "The file big.go has been updated.")
+	s.say(chat.User, "Now look at runStep12 please, runStep12 is called most.")
+	s.say(chat.Assistant, "runStep12 comes next: I change the line of runStep12 that prints.")
+	text := summaryOf(t, folded(t, s.t, 2, 1500))
+	if !strings.Contains(text, "\tfmt.Println(payload, 12)\n") || strings.Contains(text, "fmt.Println(in") || strings.Contains(text, "\nfmt.Println(payload\n") {
+		t.Errorf("at hand:\n%s", text)
+	}
+}

@@ -16,12 +16,23 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 		w.steps = append(w.steps, w.step)
 	}
 	o := outcome{}
+	if a.kind == inputs {
+		w.recordInput(result, answered)
+		return
+	}
 	if answered {
 		a, _ = w.resume(a)
 		if cell, ok := runsOn(result.Text); ok {
 			w.runOn(cell, a)
 			return
 		}
+		if a.kind == uses && (w.recordTask(a, result) || w.recordAnswers(result.Text)) {
+			return
+		}
+		if id, ok := backgroundTask(result.Text); ok && a.kind == runs {
+			w.runOn(id, a)
+		}
+		a = w.withOpenFile(a, result.Text)
 		o = outcomeOf(a, result, w.flags)
 	}
 	if o.said != "" {
@@ -29,6 +40,9 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	}
 	if o.rejected && a.kind == uses {
 		return // a plan that the user rejected is nothing that was done
+	}
+	if o.line == runsOnLine {
+		w.running = &a
 	}
 	switch a.kind {
 	case plans:
@@ -47,14 +61,51 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 		w.step.addInput(clipLine(a.object, 60))
 	default:
 		what := strings.TrimSpace(a.tool + " " + a.object)
-		n := w.addItem(command, clipLine(what, 140))
+		n := w.addItem(command, clipLine(what, maxCall))
 		n.end, n.failed, n.weight = clipLine(endingText(o), 120), o.failed, 0.6
-		w.step.addOutput(endedText(a.tool+" "+clipLine(a.object, 60), o))
+		w.step.addOutput(endedText(strings.TrimSpace(a.tool+" "+clipLine(a.object, 60)), o))
 	}
 	if answered {
 		w.recordFailure(a, o, result.Text)
 	}
 }
+
+// withOpenFile returns an edit of the open file as a change of the file that its result
+// names, under the name that the file has already.
+func (w *messageScanner) withOpenFile(a action, result string) action {
+	m := openFile.FindStringSubmatch(clip.Bytes(result, maxScan))
+	if !a.edits || m == nil {
+		return a
+	}
+	a.kind, a.object = changes, m[1]
+	for _, n := range w.list {
+		if (n.kind == changed || n.kind == read) && strings.HasSuffix(m[1], "/"+n.text) {
+			a.object = n.text
+		}
+	}
+	return a
+}
+
+// recordInput records how the command ended that ran on, by the result of an input to it.
+func (w *messageScanner) recordInput(result chat.Part, answered bool) {
+	if w.running == nil || !answered {
+		return
+	}
+	a := *w.running
+	o := outcomeOf(a, result, w.flags)
+	switch {
+	case o.running:
+		return
+	case strings.Contains(result.Text, "CTRL+C was sent"):
+		o = outcome{line: stoppedLine, running: true}
+	}
+	w.running = nil
+	w.recordCommand(a, o, true)
+	w.recordFailure(a, o, result.Text)
+}
+
+// maxCall limits a call of another tool, as it is listed.
+const maxCall = 140
 
 // maxObjects limits the inputs and outputs that a step lists.
 const maxObjects = 6
@@ -67,9 +118,18 @@ func (s *step) addInput(input string) {
 }
 
 func (s *step) addOutput(output string) {
-	if len(s.outputs) < maxObjects {
-		s.outputs = appendNew(s.outputs, output)
+	if len(s.outputs) == maxObjects && !slices.Contains(s.outputs, output) {
+		s.outputs = slices.Delete(s.outputs, 0, 1) // the last ones say how it is
 	}
+	s.outputs = appendNew(s.outputs, output)
+}
+
+// dropOutputs drops the outputs that are about a call.
+func (s *step) dropOutputs(about func(call string) bool) {
+	s.outputs = slices.DeleteFunc(s.outputs, func(output string) bool {
+		call, _, _ := strings.Cut(output, arrow)
+		return about(call)
+	})
 }
 
 func appendNew(list []string, s string) []string {
@@ -117,6 +177,10 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	if onlyRemoves(a.line()) && !o.failed {
 		n.weight = 0 // the files are listed
 	}
+	if answered {
+		shown := clipLine(a.object, shownCommand)
+		w.step.dropOutputs(func(call string) bool { return commandItemKey(call) == commandItemKey(shown) })
+	}
 	if onlyExplores(a.line()) {
 		n.weight = 0
 		w.step.addInput(clipLine(a.object, 60))
@@ -132,12 +196,15 @@ func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	}
 	w.step.weight += 0.5
 	if n.weight > 0 && !o.wasMisused() {
-		w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
+		w.step.addOutput(clipLine(endedText(clipLine(a.object, shownCommand), o), 160))
 	}
 	if subs := subcommands(a.line()); answered && slices.ContainsFunc(subs, func(s string) bool { return testRunOf(s).family != "" }) {
 		w.turn.check = clipLine(endedText(clipLine(a.object, 60), o), 120)
 	}
 }
+
+// shownCommand limits a command among the outputs of a step.
+const shownCommand = 80
 
 // recordChange records a file that was written or edited.
 func (w *messageScanner) recordChange(a action, o outcome) {
@@ -151,7 +218,9 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 		w.recordRemoval(a.object)
 		return
 	}
+	w.step.dropOutputs(func(call string) bool { return call == "edit "+a.object || call == "removed "+shortPath(a.object) })
 	n := w.addItem(changed, a.object)
+	n.weight = 0
 	if slices.Equal(n.names, []string{removedMark}) {
 		n.names = nil
 	}
@@ -178,6 +247,10 @@ const removedMark = "removed"
 
 // recordRemoval records that a file is no more.
 func (w *messageScanner) recordRemoval(path string) {
+	if isTemporary(path) {
+		w.forgetTemporary(path)
+		return
+	}
 	if w.step != nil {
 		w.step.addOutput("removed " + shortPath(path))
 	}
@@ -199,6 +272,32 @@ func (w *messageScanner) recordRemoval(path string) {
 	if !known && !strings.ContainsAny(path, "*?$") {
 		n := w.addItem(changed, path)
 		n.names = []string{removedMark}
+	}
+}
+
+// isTemporary reports whether a path is in a folder for temporary files: outside of the
+// project.
+func isTemporary(path string) bool {
+	for _, folder := range []string{"/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/", "/dev/shm/", "$TMPDIR/", "${TMPDIR}/", "$TMP/"} {
+		if strings.HasPrefix(path, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetTemporary drops a temporary file that was removed: it says nothing.
+func (w *messageScanner) forgetTemporary(path string) {
+	w.dropGoneFailures(path)
+	for _, n := range w.list {
+		if (n.kind == changed || n.kind == read) && n.text == path {
+			n.weight = -1
+		}
+	}
+	short := shortPath(path)
+	w.turn.files = slices.DeleteFunc(w.turn.files, func(file string) bool { return file == short })
+	if w.step != nil {
+		w.step.dropOutputs(func(call string) bool { return call == "edited "+short })
 	}
 }
 
@@ -226,13 +325,25 @@ func onlyRemoves(line string) bool {
 // removedPaths returns the files that a command removes. Of folders it is not known
 // what was in them.
 func removedPaths(command string) (paths []string) {
-	for _, s := range subcommands(command) {
+	folder, before := "", "" // a folder for temporary files; the operator before a command
+	for _, c := range splitShell(command) {
+		s := plainCommand(c.text)
+		skip := before == "|" || before == "||"
+		before = c.operator
 		words := strings.Fields(strings.TrimPrefix(s, "git "))
-		if len(words) == 0 || words[0] != "rm" || strings.Contains(s, "--cached") {
+		if len(words) == 2 && words[0] == "cd" {
+			if folder = strings.Trim(words[1], `"'`) + "/"; !isTemporary(folder) {
+				folder = ""
+			}
+		}
+		if skip || len(words) == 0 || words[0] != "rm" || strings.Contains(s, "--cached") {
 			continue
 		}
 		for _, w := range words[1:] {
 			if w = strings.Trim(w, `"'`); !strings.HasPrefix(w, "-") && strings.Contains(w[strings.LastIndexByte(w, '/')+1:], ".") {
+				if !strings.HasPrefix(w, "/") {
+					w = folder + w
+				}
 				paths = append(paths, w)
 			}
 		}
@@ -254,6 +365,10 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	if a.kind == runs {
 		w.settleFailures(a, o, output)
 	}
+	if old := w.at[itemKey{failure, callKey(a.object)}]; old != nil && (o.line == runsOnLine || o.line == stoppedLine) {
+		w.settleFailure(old) // it went on this time
+		w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool { return n == old })
+	}
 	if !o.failed || o.rejected || a.kind == runs && onlyExplores(a.line()) {
 		if old := w.at[itemKey{failure, a.tool + " " + a.object}]; a.kind == uses && old != nil {
 			old.weight = -1
@@ -266,6 +381,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	}
 	n := w.putItem(summaryItem{kind: failure, text: what, key: key, id: w.id, last: w.index})
 	n.text, n.weight = endedText(what, o), 1
+	n.ran = commandItemKey(clipLine(strings.TrimSpace(a.tool+" "+a.object), maxCall))
 	if a.kind == runs {
 		n.open, n.ran = failureOf(a.line(), o, output), commandItemKey(a.object)
 		w.addFailure(n)
@@ -294,11 +410,16 @@ func (w *messageScanner) recordToolFailure(a action, o outcome) {
 
 // settleFailures marks failures as settled by a run of a command.
 func (w *messageScanner) settleFailures(a action, o outcome, output string) {
-	if filtersOutput(a.line()) {
-		return // what is left of the output does not say that all went well
+	if o.running {
+		return
 	}
+	// What a filter leaves of an output does not say that all went well.
+	filtered := filtersOutput(a.line()) || cutByHead(a.line(), output)
 	for _, n := range w.failures {
-		if n.open != nil && n.weight >= 0 && n.open.settle(a.line(), o, output) {
+		if n.open == nil || n.weight < 0 {
+			continue
+		}
+		if !filtered && n.open.settle(a.line(), o, output) || filtered && !o.failed && n.open.settleShown(a.line(), output) {
 			w.settleFailure(n)
 		}
 	}
@@ -315,7 +436,7 @@ func (w *messageScanner) settleFailure(n *summaryItem) {
 	}
 	ran.weight = -1
 	if w.step != nil {
-		ended := clipLine(ran.text, 80) + arrow + "failed"
+		ended := clipLine(ran.text, shownCommand) + arrow + "failed"
 		w.step.outputs = slices.DeleteFunc(w.step.outputs, func(s string) bool { return strings.HasPrefix(s, ended) })
 	}
 }

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,6 +45,27 @@ func (w *messageScanner) scanAssent(said string) {
 	w.asked = w.addItem(request, clipLine("agreed to: "+proposed, shortLen))
 	w.asked.end, w.asked.weight, w.asked.corrects = "", 1, false
 	w.fresh = true
+}
+
+// answersHead begins the result of Claude Code's tool that asks a person, whose answers
+// follow as "question"="answer".
+const answersHead = "User has answered your questions: "
+
+var givenAnswer = regexp.MustCompile(`"([^"]+)"="([^"]+)"`)
+
+// recordAnswers records a person's answers to the assistant's questions as decisions, and
+// reports whether a result has any.
+func (w *messageScanner) recordAnswers(result string) bool {
+	text, ok := strings.CutPrefix(result, answersHead)
+	if !ok {
+		return false
+	}
+	for _, m := range givenAnswer.FindAllStringSubmatch(clip.Bytes(text, maxScan), maxRules) {
+		n := w.addItem(decision, clipLine(m[1], sentenceLen)+" "+clipLine(m[2], sentenceLen))
+		n.weight, n.passing = userWeight, false
+		w.followDecision(n)
+	}
+	return true
 }
 
 // proposal returns the last sentence of a text that proposes to do something; if it

@@ -94,7 +94,7 @@ func isAddress(word string) bool {
 // isSetting reports whether word sets a variable to a value: NAME=value.
 func isSetting(word string) bool {
 	name, value, ok := strings.Cut(word, "=")
-	given := value != "" && strings.IndexByte("$<%{(", value[0]) < 0 // not a variable or a placeholder
+	given := value != "" && strings.IndexByte("$<%{(", value[0]) < 0 && !containsAny(value, `\$`, `\"`) // not a variable, a placeholder or a part of a quoted text
 	return ok && given && len(name) >= 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
 }
 

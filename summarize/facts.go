@@ -198,6 +198,9 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 	case changed, command, request:
 		key, end, _ = strings.Cut(item, arrow)
 		x.text, x.end = key, end
+		if k == command && end == runsOnLine {
+			w.running = &action{kind: runs, object: key}
+		}
 		x.failed = k == command && strings.HasPrefix(end, "failed")
 	case rule:
 		key, end, _ = strings.Cut(item, laterMark)
@@ -259,6 +262,9 @@ func (n *itemList) listFacts() []*fact {
 			if x.weight < 0 || x.weight == 0 && k.kind == command || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
+			if k.kind == request && x != n.asked && x.end == "" && n.isRule(x) {
+				continue // it is only that
+			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			if k.kind == request {
 				f.short, f.whole, f.end = "- "+x.requestText(), "- "+joinOutcome(x.text, x.end), x.end
@@ -284,6 +290,12 @@ func (n *itemList) listedErrors() map[*summaryItem]bool {
 		}
 	}
 	return listed
+}
+
+// isRule reports whether a rule says the same as x.
+func (n *itemList) isRule(x *summaryItem) bool {
+	same := n.at[itemKey{rule, x.key}]
+	return same != nil && same.weight >= 0
 }
 
 // isFirmDecision reports whether a decision is firm and neither a rule nor a todo.

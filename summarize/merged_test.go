@@ -175,7 +175,7 @@ func TestPrintedContentIsNoFailure(t *testing.T) {
 
 // The name of a standard is no ticket, and the second of several no issue.
 func TestDetailsAreValues(t *testing.T) {
-	session := []chat.Message{chat.NewText(chat.User, "The export writes UTF-8 with SHA-256 sums, see SHOP-412 and issue 388 on branch release/2.4. I found issue 2 on branch 3, too.")}
+	session := []chat.Message{chat.NewText(chat.User, "The export writes UTF-8 with SHA-256 sums, see SHOP-412 and issue 388 on branch release/2.4. I found issue 2 on branch 3, too. It adds PATH=\"${dir}:\\$PATH\" and PATH=\\${dir}:\\$PATH.")}
 	if facts := summarize.FactsOf(session, "", 300, nil); !strings.HasSuffix(facts, "Details:\n- SHOP-412\n- issue 388\n- branch release/2.4") {
 		t.Error(facts)
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -16,6 +18,7 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
+	running  bool     // it did not end by itself
 	guessed  bool     // that it failed, by words of the output of a command with an exit code of its own
 	said     string   // what the user said with it
 	line     string   // the most informative line of the output
@@ -31,13 +34,30 @@ const maxScan = 32 << 10
 // commands.
 func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
-	if strings.Contains(clip.Bytes(text, 200), "tool use was rejected") {
+	if head := clip.Bytes(text, 200); strings.Contains(head, "tool use was rejected") || strings.HasPrefix(head, "The user doesn't want to take this action") {
 		_, said, _ := strings.Cut(text, "the user said:")
 		return outcome{failed: true, rejected: true, said: strings.TrimSpace(said), line: "rejected by the user" + saidInstead(text)}
+	}
+	if a.kind == runs {
+		switch tail := text[max(0, len(text)-maxNotice):]; {
+		case strings.Contains(tail, notExecuted):
+			return outcome{failed: true, line: "not executed: the previous command was still running"}
+		case containsAny(tail, noNewOutput...):
+			return outcome{running: true, line: runsOnLine}
+		case strings.HasPrefix(text, backgroundHead):
+			return outcome{running: true, line: backgroundLine}
+		}
 	}
 	code, known := 0, false
 	if a.kind == runs || a.kind == uses {
 		code, known = logline.ExitCode(text)
+	}
+	echoed := false
+	if a.kind == runs && code == 0 {
+		var printed int
+		if printed, echoed = printedExit(a.line(), text); echoed {
+			code, known = printed, true
+		}
 	}
 	if flags && !known {
 		known = true
@@ -45,18 +65,25 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	if known && a.kind == runs {
 		text = printedText(text)
 	}
-	failed := p.Error || code != 0
+	failed := p.Error || code != 0 || a.kind == uses && strings.HasPrefix(text, a.tool+" failed: ")
 	if a.kind == runs && code <= 1 && exitsWithFilter(a.line()) {
 		failed, code = false, 0 // it says whether a line was found
 	}
-	o := outcome{failed: failed || !known && failedAtOnce(text)}
-	if a.kind == runs && (o.failed || !onlyExplores(a.line()) && !printsContent(a.object)) {
-		masked := masksExitCode(a.line())
-		o.readLog(text, o.failed || known && !masked)
+	o := outcome{failed: failed || !known && (failedAtOnce(text) || a.kind == runs && strings.HasPrefix(withoutFrame(text), rustDiff))}
+	if a.kind == runs && (o.failed || !onlyShows(a.line()) && !printsContent(a.object)) {
+		masked := masksExitCode(a.line()) && !echoed
+		passed := !o.failed && (masked || !known) && onlyTests(a.line()) && showsPassed(text)
+		o.readLog(text, o.failed || passed || known && !masked)
 		o.guessed = o.failed && !known && !masked
 	}
 	if body := withoutFrame(text); body != "" {
 		text = body
+	}
+	switch {
+	case a.delegates:
+		text, _, _ = strings.Cut(text, "\nagentId: ")
+	case o.failed && a.kind == uses:
+		text = withoutCall(strings.TrimPrefix(text, a.tool+" failed: "))
 	}
 	switch {
 	case o.line != "":
@@ -66,14 +93,81 @@ func outcomeOf(a action, p chat.Part, flags bool) outcome {
 		o.line = firstTelling(text)
 	case a.kind == runs && !filtersOutput(a.line()):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
-	case a.kind == uses:
+	case a.delegates && !saysStarted(text):
+		o.line = cmp.Or(clipLine(conclusion(text, true), 160), clipLine(text, 120))
+	case a.kind == uses && !saysStarted(text):
 		o.line = clipLine(text, 120)
 	}
 	o.line = clipLine(plainLine(clip.Bytes(o.line, 1<<10)), 160)
-	if code != 0 {
+	if code != 0 && !echoed || echoed && o.line == "" {
 		o.line = strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, o.line), ": ")
 	}
 	return o
+}
+
+// notExecuted is in the answer of OpenHands to a command that it did not start.
+const notExecuted = "is NOT executed. The previous command is still running"
+
+// maxNotice limits the end of an output in which a client says that it has not ended.
+const maxNotice = 1 << 10
+
+// noNewOutput is in its answer to a command that it no longer waits for.
+var noNewOutput = []string{"[The command has no new output after ", "You may wait longer to see additional output by sending empty command"}
+
+// backgroundHead begins the answer of Claude Code to a command that it started in the
+// background, before the id of the task.
+const backgroundHead = "Command running in background with ID: "
+
+// What is said of a command that has not ended, and of one that was stopped then.
+const (
+	runsOnLine     = "still running"
+	backgroundLine = "running in the background"
+	stoppedLine    = "stopped by Ctrl-C"
+	killedLine     = "stopped"
+)
+
+// printedExit returns the exit code that a line of several commands prints at its end:
+// npm test; echo "EXIT: $?". If it prints several, the first that is not 0 counts.
+func printedExit(line, output string) (code int, ok bool) {
+	commands := splitShell(line)
+	if len(commands) == 0 || !strings.Contains(commands[len(commands)-1].text, "$?") {
+		return 0, false
+	}
+	for l := range strings.Lines(ends(output)) {
+		if l = strings.TrimSpace(l); exitEcho.MatchString(l) {
+			ok = true
+			code = cmp.Or(code, numberOf(l[strings.LastIndexAny(l, ":= ")+1:]))
+		}
+	}
+	return code, ok
+}
+
+// numberOf returns the number that digits write, 1 if it is too large.
+func numberOf(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// withoutCall returns what a tool says of a failure after the command that it called.
+func withoutCall(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	if next, _, _ := strings.Cut(rest, "\n"); strings.HasPrefix(first, "Command failed: ") && isTelling(strings.TrimSpace(next)) {
+		return rest
+	}
+	return text
+}
+
+// saysStarted reports whether the result of a tool says only that it was called.
+func saysStarted(text string) bool {
+	for _, head := range []string{"Launching skill", "Entered plan mode", "Async agent launched"} {
+		if strings.HasPrefix(text, head) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"{}", "[]", "null", "(no output)"}, text)
 }
 
 // printedText returns what a command printed, if its result is an object with that and
@@ -199,13 +293,13 @@ func saidInstead(text string) string {
 // a fault of the work.
 func (o outcome) wasMisused() bool {
 	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user",
-		"missing required", "required option", "required argument", "unexpected argument", "invalid option", "invalid argument", "unknown command", "Unknown command", "Unknown option", "no such option", "Cannot find module", "Is a directory", "Not a directory")
+		"missing required", "required option", "required argument", "unexpected argument", "invalid option", "invalid argument", "unknown command", "Unknown command", "Unknown option", "no such option", "Cannot find module", "cannot find main module", "unknown linter", "Is a directory", "Not a directory")
 }
 
 // failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user"} {
+	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found", "Script failed", "Script error:", "aborted by user", "Your proposed edit has introduced"} {
 		if strings.HasPrefix(first, head) {
 			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
@@ -213,6 +307,9 @@ func failedAtOnce(text string) bool {
 	last := strings.ToLower(text[strings.LastIndexByte(text, '\n')+1:])
 	return strings.HasSuffix(text, "command not found") || timedOut(strings.ToLower(first)) || timedOut(last)
 }
+
+// rustDiff begins the output of cargo fmt --check if a file is not formatted.
+const rustDiff = "Diff in /"
 
 // timedOut reports whether a line in lower case, the first or the last of an output, says
 // that the client ended the command.
@@ -267,8 +364,11 @@ const maxTests = 100
 
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool {
-	return strings.Trim(line, "FAIL- ") == "" || exitEcho.MatchString(line)
+	return strings.Trim(line, "FAIL- ") == "" || exitEcho.MatchString(line) || taskFailed.MatchString(line)
 }
+
+// taskFailed is a line with which a runner of tasks says that one of them failed.
+var taskFailed = regexp.MustCompile(`^(?:\[[\w:.-]+\] )?ERROR task failed$|^make(?:\[\d+\])?: \*\*\* \[.*\] Error \d+$|^error: Recipe .+ failed|^(?:npm ERR!|npm error) (?:code ELIFECYCLE|Lifecycle script .+ failed)`)
 
 // onlyExplores reports whether a line only reads: its output may contain any word, and
 // says nothing about its outcome.
@@ -282,24 +382,44 @@ func onlyExplores(line string) bool {
 	return true
 }
 
+// onlyShows reports whether a line only reads, or prints what somebody else wrote.
+func onlyShows(line string) bool {
+	return !slices.ContainsFunc(splitShell(line), func(c shellCommand) bool {
+		s := plainCommand(c.text)
+		return s != "" && !onlyPrepares(s) && !exploresFiles(s) && !printsContent(s)
+	})
+}
+
 // explorers are programs that only read.
 var explorers = strings.Fields(`ls cat head tail grep egrep fgrep rg ag find fd sed awk wc which type tree file stat jq yq diff cmp comm less
-	more sort uniq cut tr nl column env date ps pgrep lsof du df for test [ [[ tee xxd od hexdump strings md5sum sha256sum basename dirname
+	more sort uniq cut tr nl column env date ps pgrep lsof du df for test [ [[ tee xxd od hexdump strings md5sum md5 sha256sum shasum basename dirname
 	realpath readlink id whoami hostname uname nproc free history man tac fold pwd case`)
 
 // exploresFiles reports whether a command without wrappers only reads.
 func exploresFiles(command string) bool {
 	words := strings.Fields(command)
 	switch first := words[0]; {
-	case onlyFetches(command) || slices.Contains(explorers, first):
+	case onlyFetches(command) || slices.Contains(explorers, first), len(words) == 2 && words[1] == "--version":
 		return true
 	case first == "xargs":
-		rest := slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
-		return len(rest) > 0 && slices.Contains(explorers, rest[0])
+		rest := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || strings.Trim(w, "0123456789{}") == "" })
+		return len(rest) > 0 && (slices.Contains(explorers, rest[0]) || exploringScript(command))
+	case slices.Contains(shells, first):
+		return exploringScript(command)
 	case first == "git":
 		return !slices.Contains(gitChanges, gitCommand(words))
 	}
 	return false
+}
+
+// shells run a script that is one of their arguments.
+var shells = []string{"bash", "sh", "zsh"}
+
+// exploringScript reports whether the script of a shell only reads: bash -c 'cat a'.
+func exploringScript(command string) bool {
+	shell, script, ok := strings.Cut(command, " -c ")
+	words := strings.Fields(shell)
+	return ok && slices.Contains(shells, words[len(words)-1]) && onlyExplores(strings.Trim(strings.TrimSpace(script), `"'`))
 }
 
 // gitCommand returns the command among the words of a line of git.
@@ -331,7 +451,7 @@ func printsContent(command string) bool {
 		return true
 	case "gh", "docker", "kubectl", "git", "aws":
 		return slices.ContainsFunc(words[1:min(len(words), 4)], func(w string) bool {
-			return slices.Contains([]string{"api", "view", "list", "diff", "logs", "get", "describe", "ps", "inspect", "show", "log"}, w)
+			return slices.Contains([]string{"api", "view", "list", "checks", "diff", "logs", "get", "describe", "ps", "inspect", "show", "log"}, w)
 		})
 	}
 	return words[1] == "-c" || words[1] == "-e" || strings.HasPrefix(command, "python3 -c ") || strings.HasPrefix(command, "python -c ")
@@ -347,7 +467,7 @@ func onlyFetches(command string) bool {
 func firstTelling(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) {
+		if line != "" && !strings.HasPrefix(line, "Exit code ") && !isNoise(line) && !isHeadingLine(line) && !fileStatus.MatchString(line) {
 			return line
 		}
 	}
@@ -357,10 +477,16 @@ func firstTelling(text string) string {
 // firstComplaint returns the first line of a failed command's output that names an
 // error, else the first with a word of trouble, else the last.
 func firstComplaint(text string) string {
+	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, rustDiff) {
+		return first
+	}
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
+		if trouble == "" && locatedLine.MatchString(line) {
+			trouble = strings.TrimSpace(line)
+		}
 		switch kind := reader.Of(line); {
-		case kind >= logline.Error && (isNoise(line) || exitEcho.MatchString(strings.TrimSpace(line))):
+		case kind >= logline.Error && (isNoise(line) || isFailMark(strings.TrimSpace(line))):
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
 		case kind == logline.Trouble && trouble == "":
@@ -370,9 +496,15 @@ func firstComplaint(text string) string {
 	return cmp.Or(trouble, lastTelling(text, false))
 }
 
+// locatedLine is a finding of a compiler or linter, with the place in a file.
+var locatedLine = regexp.MustCompile(`^(?:\[[\w:.-]+\] )?[\w./@-]+\.\w+:\d+(?::\d+)?:? \S`)
+
 // lastTelling returns the last informative line; of tests, preferably one with
 // their results. Data is shown from its beginning.
 func lastTelling(text string, tests bool) string {
+	if total := rustTotal(text); total != "" {
+		return total
+	}
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
 		return clipLine(text, 120)
 	}
@@ -397,15 +529,26 @@ func lastTelling(text string, tests bool) string {
 // maxBack limits the lines that are read from the end of an output.
 const maxBack = 12
 
+// isHeadingLine reports whether a line of output only announces what follows.
+func isHeadingLine(line string) bool {
+	return strings.HasSuffix(line, ":") && logline.Of(line) < logline.Trouble || headingRule.MatchString(line)
+}
+
+// fileStatus is a line of git about one of several files.
+var fileStatus = regexp.MustCompile(`^[MADRCTU?]{1,2}\s+\S+$`)
+
+// headingRule is a heading between rules: === Step 2 ===.
+var headingRule = regexp.MustCompile(`^(?:={2,}|-{2,}|#{2,}) [^=]+ (?:={2,}|-{2,}|#{2,})$`)
+
 // isTelling reports whether line is more than a bracket, a rule, an exit code
 // or the echo of a command.
 func isTelling(line string) bool {
-	if isFrameLine(line) || isNoise(line) || isCode(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
+	if isFrameLine(line) || isNoise(line) || isHeadingLine(line) || isCode(line) || taskFailed.MatchString(line) || isMarkup(line) || exitEcho.MatchString(line) || strings.HasPrefix(line, "</") || strings.HasPrefix(line, "SESSION_ID=") || strings.HasSuffix(line, "$") || line == "remote:" || strings.HasPrefix(line, "[") && strings.Contains(line, "] $ ") {
 		return false
 	}
 	letters := 0
 	for t := range wordTokens(clip.Bytes(line, 200)) {
 		letters += len(t.text)
 	}
-	return letters > 1 && line != "(no output)" && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")
+	return letters > 1 && !strings.HasSuffix(line, "no output)") && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")
 }

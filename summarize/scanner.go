@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ type messageScanner struct {
 	turn    turnWork
 	rules   []*summaryItem    // rules that later ones may replace
 	decided []*summaryItem    // decisions that later messages may drop
+	slash   string            // the command that a person typed last, if it may ask for something
+	running *action           // the command that did not end
 	cells   map[string]action // commands that ran on, by the number under which the client waits for them
 }
 
@@ -129,17 +132,38 @@ func (w *messageScanner) scanUser(m chat.Message) {
 		n := w.addItem(read, path)
 		n.names = addContents(n.names, body)
 	}
-	if !m.Typed() {
+	if body = cmp.Or(m.TypedText(), w.askedBySlash(m)); body == "" {
 		return
 	}
-	if body = m.TypedText(); body == "" {
-		return
-	}
+	w.slash = ""
 	said := w.said
 	w.finishTurn()
 	w.turn = turnWork{begin: w.index, before: w.turn.begin}
 	w.scanTyped(body, said)
 }
+
+// askedBySlash returns the command that a person typed if a client's message is what it
+// asks of the assistant.
+func (w *messageScanner) askedBySlash(m chat.Message) string {
+	body := strings.TrimSpace(m.Text())
+	slash := slashCommand.FindStringSubmatch(body)
+	switch {
+	case slash != nil:
+		w.slash = slash[1]
+	case strings.HasPrefix(body, "<local-command-"):
+		w.slash = "" // it was one of the client alone
+	case len(body) >= minPrompt && m.State != chat.Marked && !strings.HasPrefix(body, "<"):
+		return w.slash
+	}
+	return ""
+}
+
+// slashCommand is a command that a person typed.
+var slashCommand = regexp.MustCompile(`<command-name>(/[\w:.-]+)</command-name>`)
+
+// minPrompt is the minimum number of bytes of what a command asks of the assistant. A
+// command of the client alone is followed by its output, or by nothing.
+const minPrompt = 100
 
 // scanTyped records what a person typed after the assistant said something.
 func (w *messageScanner) scanTyped(body, said string) {
@@ -232,6 +256,7 @@ func (w *messageScanner) scanAssistant(m chat.Message) {
 	if m.IsSummary() {
 		return
 	}
+	w.slash = ""
 	edits, body := files.TextEdits(withoutBlocks(plainText(m), "<thinking>", "</thinking>"), "")
 	if strings.TrimSpace(body) != "" {
 		w.scanSpeech(body)

@@ -3,8 +3,10 @@ package summarize
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
@@ -76,6 +78,13 @@ func runsOn(output string) (cell string, ok bool) {
 	return cell, ok && cell != ""
 }
 
+// backgroundTask returns the id of a command that was started in the background.
+func backgroundTask(output string) (id string, ok bool) {
+	rest, ok := strings.CutPrefix(output, backgroundHead)
+	id, _, _ = strings.Cut(rest, ".")
+	return id, ok && id != ""
+}
+
 // resume returns the command for which a call waits: its result is the command's.
 func (w *messageScanner) resume(a action) (action, bool) {
 	cell, ok := strings.CutPrefix(a.object, "cell_id ")
@@ -84,6 +93,50 @@ func (w *messageScanner) resume(a action) (action, bool) {
 	}
 	ran, ok := w.cells[cell]
 	return ran, ok
+}
+
+var (
+	taskID     = regexp.MustCompile(`\b(?:task_id|bash_id|shell_id) (\w+)`)
+	taskStatus = regexp.MustCompile(`<status>(\w+)</status>`)
+	taskExit   = regexp.MustCompile(`<exit_code>(-?\d+)</exit_code>`)
+	taskOutput = regexp.MustCompile(`(?s)<(?:output|stdout)>(.*)</(?:output|stdout)>`)
+)
+
+// recordTask records how a command ended that runs in the background, by the result of a
+// call that asks for it or stops it, and reports whether the call is one of these.
+func (w *messageScanner) recordTask(call action, result chat.Part) bool {
+	id := taskID.FindStringSubmatch(call.object)
+	if id == nil || !slices.Contains([]string{"TaskOutput", "BashOutput", "TaskStop", "KillShell", "KillBash"}, call.tool) {
+		return false
+	}
+	a, ok := w.cells[id[1]]
+	if !ok {
+		return false
+	}
+	status := ""
+	if m := taskStatus.FindStringSubmatch(result.Text); m != nil {
+		status = m[1]
+	}
+	o := outcome{line: killedLine, running: true}
+	switch code := taskExit.FindStringSubmatch(result.Text); {
+	case code != nil || status == "completed" || status == "failed":
+		printed := taskOutput.FindStringSubmatch(result.Text)
+		if code == nil {
+			code = []string{"", map[bool]string{true: "1", false: "0"}[status == "failed"]}
+		}
+		text := "Exit code " + code[1]
+		if printed != nil {
+			text += "\n" + strings.TrimSpace(printed[1])
+		}
+		o = outcomeOf(a, chat.Part{Text: text}, w.flags)
+	case status == "killed", strings.Contains(result.Text, "uccessfully"):
+	default:
+		return true // it goes on
+	}
+	delete(w.cells, id[1])
+	w.recordCommand(a, o, true)
+	w.recordFailure(a, o, result.Text)
+	return true
 }
 
 // runOn remembers a command that has not ended.

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -169,6 +170,29 @@ func filtersOutput(line string) bool {
 	return false
 }
 
+// headLimit is the number of lines that head shows, if it is not 10.
+var headLimit = regexp.MustCompile(`^head (?:-n ?|--lines=|-)(\d+)`)
+
+// cutByHead reports whether a line shows only the beginning of an output: how the command
+// ended is in the rest.
+func cutByHead(line, output string) bool {
+	commands := splitShell(line)
+	for i := 1; i < len(commands); i++ {
+		s := plainCommand(commands[i].text)
+		if commands[i-1].operator != "|" || s != "head" && !strings.HasPrefix(s, "head ") {
+			continue
+		}
+		limit := 10
+		if m := headLimit.FindStringSubmatch(s); m != nil {
+			limit = numberOf(m[1])
+		}
+		if strings.Count(strings.TrimSpace(output), "\n")+1 >= limit {
+			return true
+		}
+	}
+	return false
+}
+
 func isOutputFilter(command string) bool {
 	first, _, _ := strings.Cut(plainCommand(command), " ")
 	return slices.Contains(outputFilters, first)
@@ -211,7 +235,7 @@ func subcommands(line string) []string {
 	before := ""
 	for _, c := range splitShell(line) {
 		if before != "|" && before != "||" {
-			if s := plainCommand(c.text); s != "" && !onlyPrepares(s) {
+			if s := plainCommand(c.text); s != "" && !onlyPrepares(s) && !(removesTemporary(s) && c.operator != "") {
 				all = append(all, s)
 			}
 		}

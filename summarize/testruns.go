@@ -304,6 +304,25 @@ func (f *openFailure) settle(command string, o outcome, output string) bool {
 	return len(f.keys) == 0
 }
 
+// settleShown removes the tests that a filtered output shows as passed, and reports
+// whether none of those that failed is left.
+func (f *openFailure) settleShown(command, output string) bool {
+	shown := passedTests(output)
+	if !f.named || len(shown) == 0 {
+		return false
+	}
+	for _, s := range subcommands(command) {
+		run := testRunOf(s)
+		if run.family == "suite" {
+			run.family = cmp.Or(familyOfOutput(output), run.family)
+		}
+		f.tests = slices.DeleteFunc(f.tests, func(test string) bool {
+			return slices.Contains(shown, test) && slices.ContainsFunc(f.runs, func(old testRun) bool { return run.covers(old, test) })
+		})
+	}
+	return len(f.tests) == 0
+}
+
 // settlesCommand reports whether a command that succeeded settles the failed one with
 // the given key: it is the same one; or the same step of git, which is done now or given
 // up; or it is the same program, called rightly after it was called wrongly.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ const (
 	runs                      // a command
 	finds                     // searches
 	plans                     // keeps the list of todos
+	inputs                    // to the command that runs: text, a key, or nothing to wait for it
 )
 
 // An action is what a call does, according to its name and arguments.
@@ -33,6 +35,9 @@ type action struct {
 	whole   bool        // plans: todos replace all earlier ones
 	removes bool        // changes: the file is removed
 	full    string      // runs: the whole command; "" if object is all of it
+
+	edits     bool // uses: the file that is open
+	delegates bool // uses: another assistant, whose answer is the result
 }
 
 // actionsOf returns the actions of a call: one, or one for each file of a patch.
@@ -71,8 +76,8 @@ func actionsOf(name, args string) []action {
 		}
 	}
 	switch {
-	case strings.HasPrefix(command, "C-") && len(command) == 3: // a key
-		return nil
+	case strings.HasPrefix(command, "C-") && len(command) == 3 || saysTrue(fields["is_input"]):
+		return []action{{kind: inputs, tool: name, object: command}}
 	case containsAny(low, "webfetch", "web_fetch", "browse", "fetch_url", "read_url", "web_run"):
 		return []action{{kind: finds, tool: name, object: firstText(fields, "url", "uri", "prompt")}}
 	case containsAny(low, "grep", "glob", "search", "find"):
@@ -86,8 +91,23 @@ func actionsOf(name, args string) []action {
 	case command != "" && (containsAny(low, "bash", "shell", "exec", "run", "command", "terminal") || path == "" && strings.Contains(command, " ")):
 		return []action{{kind: runs, tool: name, object: commandLine(command), full: clip.Bytes(command, maxCommand)}}
 	}
+	if slices.Contains([]string{"read", "list", "get", "show", "status"}, command) {
+		return []action{{kind: finds, tool: name, object: clipLine(describe(fields), 100)}} // of a tool with several commands
+	}
+	if low == "edit" || low == "insert" { // SWE-agent's: of the open file
+		return []action{{tool: name, object: clipLine(describe(fields), 100), names: declaredNames(fields), edits: true}}
+	}
+	if task := firstText(fields, "description"); task != "" && firstText(fields, "prompt") != "" {
+		return []action{{tool: name, object: clipLine(task, 100), delegates: true}}
+	}
 	return []action{{tool: name, object: clipLine(describe(fields), 100)}}
 }
+
+// saysTrue reports whether a parameter is set.
+func saysTrue(v any) bool { return v == true || v == "true" }
+
+// openFile is the file that an editor shows after an edit.
+var openFile = regexp.MustCompile(`(?m)^\[File: (.+?) \(\d+ lines total\)\]`)
 
 // maxCommand limits the bytes of a command that are read.
 const maxCommand = 4 << 10
@@ -156,6 +176,7 @@ func commandLine(command string) string {
 		}
 		command = strings.TrimSpace(rest)
 	}
+	command = withoutCleaning(command)
 	before, body, ok := strings.Cut(command, "<<")
 	if !ok {
 		return clipLine(joinLines(command), 160)
@@ -168,6 +189,29 @@ func commandLine(command string) string {
 		return clipLine(before, 100) + " " + clipLine(first, 100)
 	}
 	return clipLine(before, 160)
+}
+
+// withoutCleaning returns a command without the removal of temporary files before it:
+// their names differ from run to run.
+func withoutCleaning(command string) string {
+	for {
+		first := firstRemoval.FindString(command)
+		if first == "" || !removesTemporary(plainCommand(strings.TrimRight(first, ";& \n"))) {
+			return command
+		}
+		command = command[len(first):]
+	}
+}
+
+var firstRemoval = regexp.MustCompile(`^rm [^;&\n]*(?:;|&&|\n)\s*`)
+
+// removesTemporary reports whether a command without wrappers only removes temporary
+// files.
+func removesTemporary(command string) bool {
+	words := strings.Fields(command)
+	return len(words) > 1 && words[0] == "rm" && !slices.ContainsFunc(words[1:], func(w string) bool {
+		return !strings.HasPrefix(w, "-") && !isTemporary(strings.Trim(w, `"'`))
+	})
 }
 
 // joinLines returns a shell command of several lines as one, without comments and without
@@ -259,8 +303,8 @@ func editTexts(fields map[string]any) (now, old string) {
 	var after, before []string
 	for _, e := range append([]any{fields}, edits...) {
 		if f, ok := e.(map[string]any); ok {
-			after = append(after, firstText(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement"))
-			before = append(before, firstText(f, "old_string", "old_str", "oldText", "old_text"))
+			after = append(after, firstText(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement", "replacement_text", "replace"))
+			before = append(before, firstText(f, "old_string", "old_str", "oldText", "old_text", "search"))
 			blocks, _ := files.TextEdits(firstText(f, "diff"), "the file of the call")
 			for _, b := range blocks {
 				after, before = append(after, b.New), append(before, b.Old)
