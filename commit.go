@@ -67,10 +67,6 @@ func (s *Session) deferLevel(level levels.Name, reason string, planned *conversa
 	_ = s.recordDone(func(f Recorder) error { return f.Round(none) }) // if it fails, it is written before the next record
 }
 
-func waitingSince(planned *conversation, reason string) levelWait {
-	return levelWait{messageTokens: planned.messageTokens(), staleTokens: planned.staleTokens(), reason: reason}
-}
-
 // archiveRound puts the round into the archive, before the conversation changes.
 func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 	s.mu.Lock()

@@ -239,6 +239,23 @@ type levelWait struct {
 	reason        string // why the level was put off
 }
 
+// newestKept is how many messages soft does not change, so that older ones can go
+// stale.
+const newestKept = 3
+
+// staleTokens returns the tokens of all but the newest messages.
+func (c *conversation) staleTokens() int {
+	sum := c.messageTokens()
+	for _, n := range c.sizes[max(0, len(c.sizes)-newestKept):] {
+		sum -= n
+	}
+	return sum
+}
+
+func waitingSince(planned *conversation, reason string) levelWait {
+	return levelWait{messageTokens: planned.messageTokens(), staleTokens: planned.staleTokens(), reason: reason}
+}
+
 // minNews is the share of the window that must be added or go stale before a level that
 // had nothing to offer is tried again.
 const minNews = 0.02
@@ -293,6 +310,75 @@ func (s *Session) currentState() state {
 	}
 }
 
+// currentUsage returns the tokens of each part of the conversation. Its caller holds
+// the lock.
+func (s *Session) currentUsage() Usage {
+	u := Usage{
+		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
+		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
+	}
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
+}
+
+// promptTokens returns the tokens of the conversation by the server's count, estimated.
+func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
+
+// A preparation is a round that is planned before it is due.
+type preparation struct {
+	decision
+	cancel         context.CancelFunc
+	done           chan struct{} // closed when the planning has ended
+	sessionSummary int           // the number of the newest session summary when it began
+	window         int           // then
+	round          *round        // set before done is closed; nil if there is nothing to make
+	report         Report        // set before done is closed
+}
+
+// isRunning reports whether p is planned at present.
+func (p *preparation) isRunning() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// takePreparation removes the preparation from the session, and returns it if it can
+// hold the round of a decision. Its caller holds the lock.
+func (s *Session) takePreparation(d decision) *preparation {
+	p := s.preparation
+	if p != nil && p.suits(d) {
+		s.preparation = nil
+		return p
+	}
+	s.dropPreparation()
+	return nil
+}
+
+// suits reports whether p is for the level of d.
+func (p *preparation) suits(d decision) bool {
+	switch d.kind {
+	case checkRequest:
+		return p.picked == d.picked && p.summary == d.summary
+	case preflightRequest, roomRequest:
+		return p.picked == levels.Emergency
+	}
+	return false
+}
+
+// dropPreparation cancels and forgets the preparation. Its caller holds the lock.
+func (s *Session) dropPreparation() {
+	if s.preparation != nil {
+		s.preparation.cancel()
+		s.preparation = nil
+	}
+}
+
 // An outcome is the result of a run. Report and events are made from it.
 type outcome struct {
 	decision
@@ -315,28 +401,6 @@ func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
 		s.makeRound(ctx, o)
 	}
 	return s.reportOutcome(o)
-}
-
-// makeRound plans a round, or takes the prepared one, and commits it. While the archive cannot be written, no model
-// is called, because its result could not be archived.
-func (s *Session) makeRound(ctx context.Context, o *outcome) {
-	r := s.preparedRound(ctx, o)
-	ready := r != nil
-	if !ready {
-		r = s.newRound(o.decision)
-	}
-	if !o.dryRun {
-		if o.err = s.putPending(ctx, r); o.err != nil {
-			o.failed = "archive"
-		}
-	}
-	if o.err == nil && !ready {
-		if r, o.err = r.planned(ctx, o.decision); o.err != nil {
-			o.failed = "plan"
-		}
-	}
-	o.round = r
-	s.commit(ctx, o)
 }
 
 // markIdle ends the session's round.
