@@ -6,6 +6,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
@@ -67,6 +68,26 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	r.steps = append(r.steps, s)
 	r.setConversation(next)
 	return nil
+}
+
+// withMessages returns c with other messages: those with unchanged content keep their
+// values.
+func (c *conversation) withMessages(by *counters, messages chat.Transcript) conversation {
+	at := make(map[string]int, len(c.messages))
+	for i, m := range c.messages {
+		at[m.ID] = i
+	}
+	out := conversation{policy: c.policy, ids: c.ids, recalls: c.recalls, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
+	out.growCapacity(len(messages))
+	for _, m := range messages {
+		call := out.matchResult(m)
+		if i, old := at[m.ID]; old && slices.Equal(c.messages[i].Parts, m.Parts) {
+			out.appendEntry(measuredMessage{m, c.sizes[i], c.terms[i]}, c.facts[i])
+			continue
+		}
+		out.appendEntry(by.measure(m), files.ScanMessage(m, call))
+	}
+	return out
 }
 
 // replacedMessages returns the messages of run that are not unchanged in put.

@@ -230,6 +230,27 @@ func (s *Session) swapIn(o *outcome) error {
 	return nil
 }
 
+// withoutLearnt returns text without the secrets that the session has learnt: a message
+// may have been recorded before another one showed that it holds one.
+func (cfg *settings) withoutLearnt(text string) string {
+	if cfg.known == nil {
+		return text
+	}
+	return cfg.known.Remembered(text)
+}
+
+// withLaterMessages returns c followed by the messages of since after the first n.
+func (c conversation) withLaterMessages(since *conversation, n int) conversation {
+	c.ids, c.recalls = since.ids, since.recalls
+	c.reserveIDs(c.messages) // messages that a round inserted count too
+	for i := n; i < len(since.messages); i++ {
+		c.matchResult(since.messages[i])
+		c.appendEntry(measuredMessage{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
+	}
+	c.added, c.tools = since.added, since.tools
+	return c
+}
+
 // sumBefore is a hash of the conversation before the round.
 func (r *round) sumBefore() string {
 	if r.sum == "" {

@@ -246,6 +246,7 @@ type settings struct {
 	faults     *guard.Faults       // of one session
 	redact     func(string) string // the method of known, guarded; nil without redaction
 	secrets    func(string) string // the same, but e-mail addresses and phone numbers stay
+	nameless   func(string) string // of a round: removes secrets before names are extracted; nil without redaction
 	builtIn    *tokens.Counter     // the fallback of Count
 	known      *redact.Known       // the secrets that a session has seen; nil without redaction
 }

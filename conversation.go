@@ -211,47 +211,6 @@ func (c *conversation) appendEntry(e measuredMessage, f files.Scan) {
 	}
 }
 
-// snapshot returns a copy that later additions do not change.
-func (c *conversation) snapshot() conversation {
-	s := *c
-	n := len(c.messages)
-	s.messages, s.sizes = c.messages[:n:n], c.sizes[:n:n]
-	s.terms, s.facts = c.terms[:n:n], c.facts[:n:n]
-	return s
-}
-
-// withMessages returns c with other messages: those with unchanged content keep their
-// values.
-func (c *conversation) withMessages(by *counters, messages chat.Transcript) conversation {
-	at := make(map[string]int, len(c.messages))
-	for i, m := range c.messages {
-		at[m.ID] = i
-	}
-	out := conversation{policy: c.policy, ids: c.ids, recalls: c.recalls, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
-	out.growCapacity(len(messages))
-	for _, m := range messages {
-		call := out.matchResult(m)
-		if i, old := at[m.ID]; old && slices.Equal(c.messages[i].Parts, m.Parts) {
-			out.appendEntry(measuredMessage{m, c.sizes[i], c.terms[i]}, c.facts[i])
-			continue
-		}
-		out.appendEntry(by.measure(m), files.ScanMessage(m, call))
-	}
-	return out
-}
-
-// withLaterMessages returns c followed by the messages of since after the first n.
-func (c conversation) withLaterMessages(since *conversation, n int) conversation {
-	c.ids, c.recalls = since.ids, since.recalls
-	c.reserveIDs(c.messages) // messages that a round inserted count too
-	for i := n; i < len(since.messages); i++ {
-		c.matchResult(since.messages[i])
-		c.appendEntry(measuredMessage{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
-	}
-	c.added, c.tools = since.added, since.tools
-	return c
-}
-
 func (c *conversation) protectMessage(id string) bool {
 	for i := range c.messages {
 		if c.messages[i].ID == id {

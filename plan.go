@@ -85,7 +85,7 @@ func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) lev
 	return levels.View{
 		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
 		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(), NoRecall: cfg.NoRecall,
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless, NoRecall: cfg.NoRecall,
 	}
 }
 
@@ -201,6 +201,7 @@ func (cfg *settings) forRound(plain map[string]bool) *settings {
 	}
 	if cfg.known != nil {
 		own.secrets = newTextMemo(cfg.secretsBeside(plain)).resultFor
+		own.nameless = own.withoutMarks()
 	}
 	return &own
 }
@@ -371,6 +372,15 @@ func (r *round) levelSettings(d decision) levels.Settings {
 		s.HardTarget = r.windowShare(r.cfg.Thresholds.Lowest())
 	}
 	return s
+}
+
+// promptRedactor returns the redactor of model input, nil for none. If it fails, it
+// panics: a model must not get unredacted text.
+func (cfg *settings) promptRedactor() func(string) string {
+	if !cfg.Redact.Prompts {
+		return nil
+	}
+	return cfg.redact
 }
 
 func (r *round) summaryWriter() levels.Writer {

@@ -88,12 +88,9 @@ func (cfg *settings) redactText(text string) string {
 	return cfg.safely(cfg.redact)(text)
 }
 
-// nameless returns a function that removes secrets from a text before names are
-// extracted, without markers that look like names; nil without redaction.
-func (cfg *settings) nameless() func(string) string {
-	if cfg.known == nil {
-		return nil
-	}
+// withoutMarks returns a function that removes secrets from a text before names are
+// extracted, without markers that look like names.
+func (cfg *settings) withoutMarks() func(string) string {
 	secrets := cfg.safely(cfg.secrets)
 	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
 }
@@ -117,15 +114,6 @@ type redactedError struct {
 
 func (e redactedError) Error() string { return e.text }
 func (e redactedError) Unwrap() error { return e.cause }
-
-// promptRedactor returns the redactor of model input, nil for none. If it fails, it
-// panics: a model must not get unredacted text.
-func (cfg *settings) promptRedactor() func(string) string {
-	if !cfg.Redact.Prompts {
-		return nil
-	}
-	return cfg.redact
-}
 
 // A textMemo remembers the results of a redactor: the levels of a round read the same
 // texts several times. It is safe for concurrent use.
@@ -216,15 +204,6 @@ func (s *Session) recordFresh(secrets func(string) string) (work *summarize.Reco
 		work.Add(m)
 	}
 	return work, added
-}
-
-// withoutLearnt returns text without the secrets that the session has learnt: a message
-// may have been recorded before another one showed that it holds one.
-func (cfg *settings) withoutLearnt(text string) string {
-	if cfg.known == nil {
-		return text
-	}
-	return cfg.known.Remembered(text)
 }
 
 // withTexts returns all with more.

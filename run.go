@@ -310,6 +310,15 @@ func (s *Session) currentState() state {
 	}
 }
 
+// snapshot returns a copy that later additions do not change.
+func (c *conversation) snapshot() conversation {
+	s := *c
+	n := len(c.messages)
+	s.messages, s.sizes = c.messages[:n:n], c.sizes[:n:n]
+	s.terms, s.facts = c.terms[:n:n], c.facts[:n:n]
+	return s
+}
+
 // currentUsage returns the tokens of each part of the conversation. Its caller holds
 // the lock.
 func (s *Session) currentUsage() Usage {
