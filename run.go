@@ -424,13 +424,22 @@ func (s *Session) markIdle() {
 func (s *Session) markBusy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.changeError(); err != nil {
+		return err
+	}
+	s.busy = true
+	s.dropPreparation()
+	return nil
+}
+
+// changeError returns why the conversation cannot be changed manually now, nil if it
+// can. Its caller holds the lock.
+func (s *Session) changeError() error {
 	switch {
 	case s.closed:
 		return ErrClosed
 	case s.busy:
 		return ErrBusy
 	}
-	s.busy = true
-	s.dropPreparation()
 	return nil
 }
