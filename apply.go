@@ -14,23 +14,12 @@ import (
 
 const allProtections = protection.Protected | protection.First | protection.Session | protection.Open | protection.Unread | protection.Latest | protection.Correction
 
-// redactStep returns s with its texts about models redacted: a server's error may quote
-// its input.
-func (s levelStep) redactStep(redact func(string) string) levelStep {
-	s.why = redact(s.why)
-	for i := range s.attempts {
-		s.attempts[i].Reason = redact(s.attempts[i].Reason)
-	}
-	return s
-}
-
 // applyStep applies the edits of a step to the planned conversation. It skips a step
 // that would not shrink it.
 func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	if len(s.edits) == 0 {
 		return nil
 	}
-	s = s.redactStep(r.cfg.redactText)
 	holds := r.view.Protections
 	edits, err := edit.Separate(r.t.messages, s.edits, r.view.Separator(s.level, s.edits...), r.before.messages)
 	if err != nil {

@@ -109,20 +109,6 @@ func (cfg settings) withRedaction() settings {
 	return cfg
 }
 
-// unbroken returns a sink that drops the events on which sink panics because the
-// redactor failed.
-func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
-	faults, g := cfg.faults, cfg.guards.redact
-	return func(e trace.Event) {
-		defer func() {
-			if failed := recover(); failed != nil {
-				faults.Add(g.Panicked(failed))
-			}
-		}()
-		sink.Emit(e)
-	}
-}
-
 // archived is the sink that puts every event into the archive. Events that cannot be
 // written are dropped: they are not part of the conversation.
 func (cfg *settings) archived() trace.Sink {

@@ -189,23 +189,6 @@ func (s *Session) serverRatio() float64 {
 	return float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many
 }
 
-// forRound returns cfg with the counters of a round, and with memos of what it counts
-// and redacts. It knows the secrets that were learnt before, and the texts in which the
-// rules find none. Its caller holds the lock.
-func (cfg *settings) forRound(plain map[string]bool) *settings {
-	own := *cfg
-	own.counters = *cfg.newCounters()
-	if cfg.Count == nil { // calls of the caller's Count are not left out
-		c := cfg.builtIn.WithMemo()
-		own.countText, own.countMessage = c.Text, c.Message
-	}
-	if cfg.known != nil {
-		own.secrets = newTextMemo(cfg.secretsBeside(plain)).resultFor
-		own.nameless = own.withoutMarks()
-	}
-	return &own
-}
-
 // setMinGain sets the minimum gain of a round on t.
 func (r *round) setMinGain(t *conversation) {
 	r.minGain = int(math.Ceil(r.cfg.MinGain * float64(r.serverTokens(t.freeTokens()))))
@@ -331,7 +314,11 @@ func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) err
 		if p.Turns > 0 {
 			r.kept = Kept{Turns: p.Turns, Pairs: p.Pairs}
 		}
-		if err := r.applyStep(stepOfPlan(name, began, p), allProtections&^p.Releases); err != nil {
+		if len(p.Edits) == 0 {
+			continue
+		}
+		s := stepOfPlan(name, began, p).redactStep(r.cfg.redactText)
+		if err := r.applyStep(s, allProtections&^p.Releases); err != nil {
 			return err
 		}
 	}
@@ -348,6 +335,16 @@ func stepOfPlan(name levels.Name, began time.Time, p levels.Plan) levelStep {
 	}
 	if p.Summary != nil {
 		s.removed = p.Summary.Removed
+	}
+	return s
+}
+
+// redactStep returns s with its texts about models redacted: a server's error may quote
+// its input.
+func (s levelStep) redactStep(redact func(string) string) levelStep {
+	s.why = redact(s.why)
+	for i := range s.attempts {
+		s.attempts[i].Reason = redact(s.attempts[i].Reason)
 	}
 	return s
 }

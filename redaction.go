@@ -11,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // learnSecrets collects the secrets in messages before a round splits them. It returns
@@ -110,6 +111,20 @@ func (cfg *settings) redactError(err error) error {
 type redactedError struct {
 	cause error
 	text  string
+}
+
+// unbroken returns a sink that drops the events on which sink panics because the
+// redactor failed.
+func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
+	faults, g := cfg.faults, cfg.guards.redact
+	return func(e trace.Event) {
+		defer func() {
+			if failed := recover(); failed != nil {
+				faults.Add(g.Panicked(failed))
+			}
+		}()
+		sink.Emit(e)
+	}
 }
 
 func (e redactedError) Error() string { return e.text }
@@ -213,6 +228,23 @@ func withTexts(all, more map[string]bool) map[string]bool {
 	}
 	maps.Copy(all, more)
 	return all
+}
+
+// forRound returns cfg with the counters of a round, and with memos of what it counts
+// and redacts. It knows the secrets that were learnt before, and the texts in which the
+// rules find none. Its caller holds the lock.
+func (cfg *settings) forRound(plain map[string]bool) *settings {
+	own := *cfg
+	own.counters = *cfg.newCounters()
+	if cfg.Count == nil { // calls of the caller's Count are not left out
+		c := cfg.builtIn.WithMemo()
+		own.countText, own.countMessage = c.Text, c.Message
+	}
+	if cfg.known != nil {
+		own.secrets = newTextMemo(cfg.secretsBeside(plain)).resultFor
+		own.nameless = own.withoutMarks()
+	}
+	return &own
 }
 
 // restoreWork continues the record of the work in a session file. Without one, it

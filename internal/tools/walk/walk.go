@@ -53,7 +53,7 @@ func load(root string, folders []string) (*walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{folder: root, impl: make(map[string]string), funcs: make(map[string]declaration)}
+	w := &walker{folder: root, funcs: make(map[string]declaration)}
 	for _, p := range pkgs {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
@@ -69,16 +69,17 @@ func load(root string, folders []string) (*walker, error) {
 	return w, nil
 }
 
-// walk returns the steps from entry on.
-func (w *walker) walk(entry string, without []string) ([]step, error) {
-	if _, ok := w.funcs[entry]; !ok {
-		return nil, fmt.Errorf("no function %s", entry)
+// walk returns the steps from a function of a package on. It does not visit without,
+// functions of the package.
+func (w *walker) walk(pkg, entry string, without []string) ([]step, error) {
+	if _, ok := w.funcs[pkg+"."+entry]; !ok {
+		return nil, fmt.Errorf("no function %s.%s", pkg, entry)
 	}
 	w.steps, w.seen = nil, make(map[string]bool)
 	for _, name := range without {
-		w.seen[name] = true
+		w.seen[pkg+"."+name] = true
 	}
-	w.visit(entry, 0)
+	w.visit(pkg+"."+entry, 0)
 	return w.steps, nil
 }
 

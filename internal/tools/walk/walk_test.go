@@ -98,26 +98,31 @@ func TestAWalkFollowsTheOrderOfCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.impl["made.saver"] = "store.Disk"
-	steps, err := w.walk("made.Enter", []string{"made.never"})
+	w.impl = map[string]string{"made.saver": "store.Disk"}
+	steps, err := w.walk("made", "Enter", []string{"never"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
 	report(&got, steps, false)
-	const want = `  made.Enter (a.go:7)
+	const want = `7 steps, 4 turns back by file, 3 by package
+  made.Enter (a.go:7)
     made.first (b.go:3)
     store.Disk.Save (store/disk.go:5)
 <   made.each (b.go:10)
 <   made.passed (a.go:16)
 <   store.Open (store/disk.go:12)
 <   made.last (b.go:24)
-7 steps, 4 turns back by file, 3 by package
 `
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
-	if _, err := w.walk("made.Absent", nil); err == nil {
+	got.Reset()
+	report(&got, steps, true)
+	if way := "a b store/disk <b <a <store/disk <b\n"; !strings.HasSuffix(got.String(), "\n"+way) {
+		t.Errorf("the files are %q, want %q", got.String(), way)
+	}
+	if _, err := w.walk("made", "Absent", nil); err == nil {
 		t.Error("a walk from a function that does not exist has no error")
 	}
 }
