@@ -168,6 +168,23 @@ func (m *textMemo) resultFor(text string) string {
 	return clean
 }
 
+// forRound returns cfg with the counters of a round, and with memos of what it counts
+// and redacts. It knows the secrets that were learnt before, and the texts in which the
+// rules find none. Its caller holds the lock.
+func (cfg *settings) forRound(plain map[string]bool) *settings {
+	own := *cfg
+	own.counters = *cfg.newCounters()
+	if cfg.Count == nil { // calls of the caller's Count are not left out
+		c := cfg.builtIn.WithMemo()
+		own.countText, own.countMessage = c.Text, c.Message
+	}
+	if cfg.known != nil {
+		own.secrets = newTextMemo(cfg.secretsBeside(plain)).resultFor
+		own.nameless = own.withoutMarks()
+	}
+	return &own
+}
+
 // recordArrived adds new messages to the record of the work, so that a round need not. A
 // caller's redaction is left to the rounds: only they wait for it.
 func (s *Session) recordArrived(messages []chat.Message) {
@@ -228,23 +245,6 @@ func withTexts(all, more map[string]bool) map[string]bool {
 	}
 	maps.Copy(all, more)
 	return all
-}
-
-// forRound returns cfg with the counters of a round, and with memos of what it counts
-// and redacts. It knows the secrets that were learnt before, and the texts in which the
-// rules find none. Its caller holds the lock.
-func (cfg *settings) forRound(plain map[string]bool) *settings {
-	own := *cfg
-	own.counters = *cfg.newCounters()
-	if cfg.Count == nil { // calls of the caller's Count are not left out
-		c := cfg.builtIn.WithMemo()
-		own.countText, own.countMessage = c.Text, c.Message
-	}
-	if cfg.known != nil {
-		own.secrets = newTextMemo(cfg.secretsBeside(plain)).resultFor
-		own.nameless = own.withoutMarks()
-	}
-	return &own
 }
 
 // restoreWork continues the record of the work in a session file. Without one, it

@@ -252,6 +252,7 @@ func (c *conversation) staleTokens() int {
 	return sum
 }
 
+// waitingSince returns the wait of a level that had nothing to offer for a conversation.
 func waitingSince(planned *conversation, reason string) levelWait {
 	return levelWait{messageTokens: planned.messageTokens(), staleTokens: planned.staleTokens(), reason: reason}
 }
