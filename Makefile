@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 serve assistants fuzz matrix long kill soak long-summary bench bench-compare bench-growth bench-baseline golden
+.PHONY: all build gitleaks size style walk lint check test race cover property cross demo ollama s3 serve assistants fuzz matrix long kill soak long-summary bench bench-compare bench-growth bench-baseline golden
 
 .DEFAULT_GOAL = all
 
@@ -24,6 +24,8 @@ size: ## how many bytes of the program each module takes
 	go -C internal/tools run ./size ../.. ./cmd/tiercompact -trimpath -tags grpcnotrace
 style: ## lengths of functions and names, and words that are used too often
 	go -C internal/tools run ./style ../..
+walk: ## a reader's way from AddMessage and Preflight, with its turns back; WALK=FOLDER make walk for another checkout
+	go -C internal/tools run ./walk $(abspath $(or $(WALK),.))
 lint: ## the analyzers of internal/tools/lint, as the phase check runs them
 	go -C internal/tools build -o $(abspath .)/dist/ ./lint
 	dist/lint -test=false ./...

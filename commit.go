@@ -67,10 +67,6 @@ func (s *Session) deferLevel(level levels.Name, reason string, planned *conversa
 	_ = s.recordDone(func(f Recorder) error { return f.Round(none) }) // if it fails, it is written before the next record
 }
 
-func waitingSince(planned *conversation, reason string) levelWait {
-	return levelWait{messageTokens: planned.messageTokens(), staleTokens: planned.staleTokens(), reason: reason}
-}
-
 // archiveRound puts the round into the archive, before the conversation changes.
 func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 	s.mu.Lock()
@@ -232,6 +228,27 @@ func (s *Session) swapIn(o *outcome) error {
 	clear(s.wait)
 	o.after = s.currentUsage()
 	return nil
+}
+
+// withoutLearnt returns text without the secrets that the session has learnt: a message
+// may have been recorded before another one showed that it holds one.
+func (cfg *settings) withoutLearnt(text string) string {
+	if cfg.known == nil {
+		return text
+	}
+	return cfg.known.Remembered(text)
+}
+
+// withLaterMessages returns c followed by the messages of since after the first n.
+func (c conversation) withLaterMessages(since *conversation, n int) conversation {
+	c.ids, c.recalls = since.ids, since.recalls
+	c.reserveIDs(c.messages) // messages that a round inserted count too
+	for i := n; i < len(since.messages); i++ {
+		c.matchResult(since.messages[i])
+		c.appendEntry(measuredMessage{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
+	}
+	c.added, c.tools = since.added, since.tools
+	return c
 }
 
 // sumBefore is a hash of the conversation before the round.

@@ -8,20 +8,73 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/internal/usedids"
-	"github.com/tiercompact/tiercompact/levels"
 )
-
-// newestKept is how many messages soft does not change, so that older ones can go
-// stale.
-const newestKept = 3
 
 // A measuredMessage is a message with its computed values.
 type measuredMessage struct {
 	message chat.Message
 	size    int
 	terms   embed.Terms
+}
+
+// counters count texts, messages and tool schemas during one operation: a message
+// that is added, or a round.
+type counters struct {
+	counting     *guard.Counter // calls Config.Count; nil without it
+	countText    func(string) int
+	countMessage func(chat.Message) int
+	countTools   func([]byte) int
+}
+
+// newCounters returns the counters of one operation. It needs no lock.
+func (cfg *settings) newCounters() *counters {
+	if cfg.Count == nil {
+		return &cfg.counters
+	}
+	return cfg.countersBy(guard.NewCounter(cfg.guards.count, cfg.Count, cfg.builtIn, cfg.faults))
+}
+
+func (cfg *settings) countersBy(c *guard.Counter) *counters {
+	return &counters{
+		counting: c, countText: c.Text, countMessage: cfg.builtIn.With(c.Text).Message,
+		countTools: func(raw []byte) int {
+			if len(raw) == 0 {
+				return 0
+			}
+			return c.Text(string(raw))
+		},
+	}
+}
+
+// count has f count with the given functions; if a call of Count does not return, f
+// is called again with the built-in ones. f must not change anything.
+func count[T any](cfg *settings, f func(*counters) T) T {
+	own := cfg.newCounters()
+	made, err := guard.Watch(own.counting, func() (T, error) { return f(own), nil })
+	if err != nil {
+		cfg.faults.Add(err)
+		return f(cfg.countersBy(guard.BuiltIn(cfg.builtIn)))
+	}
+	return made
+}
+
+// measured measures messages with a Count that may hang or panic.
+func (cfg *settings) measured(messages []chat.Message) []measuredMessage {
+	return count(cfg, func(own *counters) []measuredMessage {
+		entries := make([]measuredMessage, len(messages))
+		for i, m := range messages {
+			entries[i] = own.measure(m)
+		}
+		return entries
+	})
+}
+
+// toolTokens returns the tokens of tool schemas.
+func (cfg *settings) toolTokens(raw []byte) int {
+	return count(cfg, func(own *counters) int { return own.countTools(raw) })
 }
 
 // measure makes a message valid UTF-8 and computes its values. It is the expensive
@@ -158,47 +211,6 @@ func (c *conversation) appendEntry(e measuredMessage, f files.Scan) {
 	}
 }
 
-// snapshot returns a copy that later additions do not change.
-func (c *conversation) snapshot() conversation {
-	s := *c
-	n := len(c.messages)
-	s.messages, s.sizes = c.messages[:n:n], c.sizes[:n:n]
-	s.terms, s.facts = c.terms[:n:n], c.facts[:n:n]
-	return s
-}
-
-// withMessages returns c with other messages: those with unchanged content keep their
-// values.
-func (c *conversation) withMessages(by *counters, messages chat.Transcript) conversation {
-	at := make(map[string]int, len(c.messages))
-	for i, m := range c.messages {
-		at[m.ID] = i
-	}
-	out := conversation{policy: c.policy, ids: c.ids, recalls: c.recalls, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
-	out.growCapacity(len(messages))
-	for _, m := range messages {
-		call := out.matchResult(m)
-		if i, old := at[m.ID]; old && slices.Equal(c.messages[i].Parts, m.Parts) {
-			out.appendEntry(measuredMessage{m, c.sizes[i], c.terms[i]}, c.facts[i])
-			continue
-		}
-		out.appendEntry(by.measure(m), files.ScanMessage(m, call))
-	}
-	return out
-}
-
-// withLaterMessages returns c followed by the messages of since after the first n.
-func (c conversation) withLaterMessages(since *conversation, n int) conversation {
-	c.ids, c.recalls = since.ids, since.recalls
-	c.reserveIDs(c.messages) // messages that a round inserted count too
-	for i := n; i < len(since.messages); i++ {
-		c.matchResult(since.messages[i])
-		c.appendEntry(measuredMessage{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
-	}
-	c.added, c.tools = since.added, since.tools
-	return c
-}
-
 func (c *conversation) protectMessage(id string) bool {
 	for i := range c.messages {
 		if c.messages[i].ID == id {
@@ -230,43 +242,4 @@ func summaryNumberOf(m chat.Message) int {
 	}
 	n, _ := protection.SummaryContent(m)
 	return n
-}
-
-// staleTokens returns the tokens of all but the newest messages.
-func (c *conversation) staleTokens() int {
-	sum := c.messageTokens()
-	for _, n := range c.sizes[max(0, len(c.sizes)-newestKept):] {
-		sum -= n
-	}
-	return sum
-}
-
-// currentUsage returns the tokens of each part of the conversation. Its caller holds
-// the lock.
-func (s *Session) currentUsage() Usage {
-	u := Usage{
-		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
-		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
-	}
-	u.Share = float64(u.Tokens) / float64(u.Window)
-	return u
-}
-
-// promptTokens returns the tokens of the conversation by the server's count, estimated.
-func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
-
-// levelView returns the view of c for levels.
-func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
-	return levels.View{
-		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
-		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(), NoRecall: cfg.NoRecall,
-	}
-}
-
-// serverRatio returns the server's tokens for each token counted here. Its caller holds
-// the lock.
-func (s *Session) serverRatio() float64 {
-	const many = 1 << 20
-	return float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/guard"
-	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 )
@@ -81,6 +80,15 @@ func (r *round) setConversation(t conversation) {
 	r.view.Step, r.view.Taken, r.view.Original, r.view.Work = r.step, r.given, r.original, r.work
 }
 
+// levelView returns the view of c for levels.
+func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
+	return levels.View{
+		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
+		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless, NoRecall: cfg.NoRecall,
+	}
+}
+
 // maxOriginals is the maximum length of the texts that a round plans from, in bytes for
 // each token of the window.
 const maxOriginals = 32
@@ -107,6 +115,34 @@ func (r *round) originalView(rounds []undoableRound) func() levels.View {
 		}
 		return c.levelView(r.cfg, r.was)
 	})
+}
+
+// originals returns the conversation before the newest of rounds, without the archive:
+// what earlier rounds removed is in its place. It goes back at most keptRounds rounds,
+// and no further than to so many bytes of text. now is the present conversation.
+func (cfg *settings) originals(rounds []undoableRound, now chat.Transcript, limit int) chat.Transcript {
+	t := now
+	for k := len(rounds) - 1; k >= max(0, len(rounds)-keptRounds); k-- {
+		d := &rounds[k]
+		if d.from == nil || d.after > len(t) {
+			break
+		}
+		before, err := cfg.revertRound(context.Background(), "", d, t[:d.after])
+		if err != nil || textBytes(before) > limit {
+			break
+		}
+		t = slices.Concat(before, t[d.after:])
+	}
+	return t
+}
+
+func textBytes(t chat.Transcript) (sum int) {
+	for _, m := range t {
+		for _, p := range m.Parts {
+			sum += len(p.Text) + len(p.Args)
+		}
+	}
+	return sum
 }
 
 // serverTokens returns the server's tokens for a local count, estimated.
@@ -146,6 +182,13 @@ func (s *Session) newRound(d decision) *round {
 	return r
 }
 
+// serverRatio returns the server's tokens for each token counted here. Its caller holds
+// the lock.
+func (s *Session) serverRatio() float64 {
+	const many = 1 << 20
+	return float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many
+}
+
 // setMinGain sets the minimum gain of a round on t.
 func (r *round) setMinGain(t *conversation) {
 	r.minGain = int(math.Ceil(r.cfg.MinGain * float64(r.serverTokens(t.freeTokens()))))
@@ -171,17 +214,17 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 	r.noModel = r.hopelessReason()
 	var err error
 	switch d.kind {
+	case checkRequest, prepareRequest:
+		err = r.planRound(ctx, d)
+	case levelRequest:
+		r.cfg.Level = d.level // requested by name: without cascade
+		err = r.planRound(ctx, d)
+	case roomRequest:
+		err = r.planRoom(ctx, d)
 	case preflightRequest, compactRequest:
 		if err = r.planLevel(ctx, levels.LayerName, d); err == nil {
 			err = r.truncateToBudget()
 		}
-	case roomRequest:
-		err = r.planRoom(ctx, d)
-	case levelRequest:
-		r.cfg.Level = d.level // requested by name: without cascade
-		err = r.planRound(ctx, d)
-	default:
-		err = r.planRound(ctx, d)
 	}
 	if err != nil {
 		return err
@@ -271,7 +314,11 @@ func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) err
 		if p.Turns > 0 {
 			r.kept = Kept{Turns: p.Turns, Pairs: p.Pairs}
 		}
-		if err := r.applyStep(stepOfPlan(name, began, p), allProtections&^p.Releases); err != nil {
+		if len(p.Edits) == 0 {
+			continue
+		}
+		s := stepOfPlan(name, began, p).redactStep(r.cfg.redactText)
+		if err := r.applyStep(s, allProtections&^p.Releases); err != nil {
 			return err
 		}
 	}
@@ -288,6 +335,16 @@ func stepOfPlan(name levels.Name, began time.Time, p levels.Plan) levelStep {
 	}
 	if p.Summary != nil {
 		s.removed = p.Summary.Removed
+	}
+	return s
+}
+
+// redactStep returns s with its texts about models redacted: a server's error may quote
+// its input.
+func (s levelStep) redactStep(redact func(string) string) levelStep {
+	s.why = redact(s.why)
+	for i := range s.attempts {
+		s.attempts[i].Reason = redact(s.attempts[i].Reason)
 	}
 	return s
 }
@@ -343,6 +400,22 @@ func (r *round) summaryWriter() levels.Writer {
 	return w
 }
 
+// summaryMax is the maximum length of a summary, in tokens, without what lines of names
+// extend it by.
+func (cfg Config) summaryMax() int {
+	if n, set := cfg.Summary.MaxTokens.Get(); set {
+		return n
+	}
+	return defaultSummaryMax(cfg.Window)
+}
+
+// defaultSummaryMax is the default limit of a summary, in tokens. It has no ceiling: a
+// large window holds more rules, todos and names that must not be lost.
+func defaultSummaryMax(window int) int { return max(1, window/8) }
+
+// defaultTextMax is the default limit of a model's text in a summary, in tokens.
+func defaultTextMax(window int) int { return min(1024, defaultSummaryMax(window)) }
+
 // linesShare is the share of the window by which lines of names extend the default limit
 // of a summary in a round that refills.
 const linesShare = 0.07
@@ -353,105 +426,34 @@ const recallTokens = 12
 // windowShare returns the tokens of a share of the window, in the local count.
 func (r *round) windowShare(of float64) int { return r.localTokens(int(of * float64(r.cfg.Window))) }
 
-// truncateToBudget is the last resort if the budget is still exceeded.
-func (r *round) truncateToBudget() error {
-	if r.fitsBudget() {
-		return nil
-	}
-	return r.fitWithin(r.localLimit())
-}
-
-func (r *round) fitWithin(limit int) error {
-	s := levelStep{level: levels.FitName, began: r.cfg.Now()}
-	s.edits = levels.Truncate(r.view, limit)
-	t := r.t
-	if err := r.applyStep(s, protection.Protected); err != nil {
-		return err
-	}
-	if was, is, cut := t.firstUserCut(r.t); cut && r.warning == "" {
-		r.warning = fmt.Sprintf("the first user message does not fit the budget: its middle is left out, %d of %d tokens stay; use a larger window", r.serverTokens(is), r.serverTokens(was))
-	}
-	return nil
-}
-
-// firstUserCut returns the tokens of the first user message in c and in next, and whether
-// they differ.
-func (c *conversation) firstUserCut(next conversation) (was, is int, cut bool) {
-	i := slices.IndexFunc(c.policy.Protections(c.messages), func(h protection.Protection) bool { return h&protection.First != 0 })
-	if i < 0 {
-		return 0, 0, false
-	}
-	k := slices.IndexFunc(next.messages, func(m chat.Message) bool { return m.ID == c.messages[i].ID })
-	if k < 0 || next.sizes[k] == c.sizes[i] {
-		return 0, 0, false
-	}
-	return c.sizes[i], next.sizes[k], true
-}
-
-const allProtections = protection.Protected | protection.First | protection.Session | protection.Open | protection.Unread | protection.Latest | protection.Correction
-
-// redactStep returns s with its texts about models redacted: a server's error may quote
-// its input.
-func (s levelStep) redactStep(redact func(string) string) levelStep {
-	s.why = redact(s.why)
-	for i := range s.attempts {
-		s.attempts[i].Reason = redact(s.attempts[i].Reason)
-	}
-	return s
-}
-
-// applyStep applies the edits of a step to the planned conversation. It skips a step
-// that would not shrink it.
-func (r *round) applyStep(s levelStep, mask protection.Protection) error {
-	if len(s.edits) == 0 {
-		return nil
-	}
-	s = s.redactStep(r.cfg.redactText)
-	holds := r.view.Protections
-	edits, err := edit.Separate(r.t.messages, s.edits, r.view.Separator(s.level, s.edits...), r.before.messages)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.level, err)
-	}
-	rules := edit.Rules{
-		Locked: func(i int) bool { return holds[i]&mask != 0 },
-		Moved:  func(i int) bool { return s.front != nil && s.front[i] },
-		NoUser: s.noUser,
-	}
-	after, err := edit.Apply(r.t.messages, edits, rules)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.level, err)
-	}
-	next := r.t.withMessages(&r.cfg.counters, after)
-	if !s.grows && next.totalTokens() >= r.t.totalTokens() {
-		return nil
-	}
-	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.currentTokens(), r.serverTokens(next.totalTokens()), r.cfg.Now()
-	for _, e := range edits {
-		put := 0
-		for _, m := range e.New {
-			put += r.cfg.countMessage(m)
-		}
-		s.after = append(s.after, put)
-		for _, m := range replacedMessages(r.t.messages[e.Start:e.End], e.New) {
-			if _, known := r.was[m.ID]; !known {
-				r.was[m.ID] = m
-			}
-		}
-	}
-	if s.summary != nil && s.summary.Message != nil {
-		r.summaryNumber++
-	}
-	r.steps = append(r.steps, s)
-	r.setConversation(next)
-	return nil
-}
-
 // belowMinGain reports whether a gain is below the minimum for a round within the
 // budget.
 func (r *round) belowMinGain(gain int) bool { return r.serverTokens(gain) < r.minGain }
 
 // outages are those of the two models of a session, and of its archive.
 type outages struct{ ranking, summary, archive cooldown.Outage }
+
+// makeRound plans a round, or takes the prepared one, and commits it. While the archive cannot be written, no model
+// is called, because its result could not be archived.
+func (s *Session) makeRound(ctx context.Context, o *outcome) {
+	r := s.preparedRound(ctx, o)
+	ready := r != nil
+	if !ready {
+		r = s.newRound(o.decision)
+	}
+	if !o.dryRun {
+		if o.err = s.putPending(ctx, r); o.err != nil {
+			o.failed = "archive"
+		}
+	}
+	if o.err == nil && !ready {
+		if r, o.err = r.planned(ctx, o.decision); o.err != nil {
+			o.failed = "plan"
+		}
+	}
+	o.round = r
+	s.commit(ctx, o)
+}
 
 // modelSkipReason returns why the round does not call a model that has an outage, "" if
 // it does. A manual compaction calls it again.
@@ -461,19 +463,4 @@ func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s failed when it was last asked: it is asked again after %d more messages", cmp.Or(name, "the model"), left)
-}
-
-// replacedMessages returns the messages of run that are not unchanged in put.
-func replacedMessages(run, put []chat.Message) []chat.Message {
-	stays := make(map[string]chat.Message, len(put))
-	for _, m := range put {
-		stays[m.ID] = m
-	}
-	var out []chat.Message
-	for _, m := range run {
-		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
-			out = append(out, m)
-		}
-	}
-	return out
 }

@@ -6,36 +6,11 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/levels"
 )
 
 // prepareAhead is the distance to a threshold from which a round is prepared, in
 // hundredths of the window.
 const prepareAhead = 10
-
-// A preparation is a round that is planned before it is due.
-type preparation struct {
-	decision
-	cancel         context.CancelFunc
-	done           chan struct{} // closed when the planning has ended
-	sessionSummary int           // the number of the newest session summary when it began
-	window         int           // then
-	round          *round        // set before done is closed; nil if there is nothing to make
-	report         Report        // set before done is closed
-}
-
-// isRunning reports whether p is planned at present.
-func (p *preparation) isRunning() bool {
-	if p == nil {
-		return false
-	}
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
-}
 
 // Prepare plans the round of a later check, if usage is at its threshold or within a
 // tenth of the window below it. It returns when the plan is ready: call it in idle time,
@@ -96,37 +71,6 @@ func (s *Session) endPreparation(p *preparation) {
 	} else if !s.busy {
 		s.models = p.round.models
 	}
-}
-
-// dropPreparation cancels and forgets the preparation. Its caller holds the lock.
-func (s *Session) dropPreparation() {
-	if s.preparation != nil {
-		s.preparation.cancel()
-		s.preparation = nil
-	}
-}
-
-// takePreparation removes the preparation from the session, and returns it if it can
-// hold the round of a decision. Its caller holds the lock.
-func (s *Session) takePreparation(d decision) *preparation {
-	p := s.preparation
-	if p != nil && p.suits(d) {
-		s.preparation = nil
-		return p
-	}
-	s.dropPreparation()
-	return nil
-}
-
-// suits reports whether p is for the level of d.
-func (p *preparation) suits(d decision) bool {
-	switch d.kind {
-	case checkRequest:
-		return p.picked == d.picked && p.summary == d.summary
-	case preflightRequest, roomRequest:
-		return p.picked == levels.Emergency
-	}
-	return false
 }
 
 // preparedRound returns the prepared round of an outcome, nil if a round must be

@@ -239,6 +239,24 @@ type levelWait struct {
 	reason        string // why the level was put off
 }
 
+// newestKept is how many messages soft does not change, so that older ones can go
+// stale.
+const newestKept = 3
+
+// staleTokens returns the tokens of all but the newest messages.
+func (c *conversation) staleTokens() int {
+	sum := c.messageTokens()
+	for _, n := range c.sizes[max(0, len(c.sizes)-newestKept):] {
+		sum -= n
+	}
+	return sum
+}
+
+// waitingSince returns the wait of a level that had nothing to offer for a conversation.
+func waitingSince(planned *conversation, reason string) levelWait {
+	return levelWait{messageTokens: planned.messageTokens(), staleTokens: planned.staleTokens(), reason: reason}
+}
+
 // minNews is the share of the window that must be added or go stale before a level that
 // had nothing to offer is tried again.
 const minNews = 0.02
@@ -293,6 +311,84 @@ func (s *Session) currentState() state {
 	}
 }
 
+// snapshot returns a copy that later additions do not change.
+func (c *conversation) snapshot() conversation {
+	s := *c
+	n := len(c.messages)
+	s.messages, s.sizes = c.messages[:n:n], c.sizes[:n:n]
+	s.terms, s.facts = c.terms[:n:n], c.facts[:n:n]
+	return s
+}
+
+// currentUsage returns the tokens of each part of the conversation. Its caller holds
+// the lock.
+func (s *Session) currentUsage() Usage {
+	u := Usage{
+		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
+		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
+	}
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
+}
+
+// promptTokens returns the tokens of the conversation by the server's count, estimated.
+func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
+
+// A preparation is a round that is planned before it is due.
+type preparation struct {
+	decision
+	cancel         context.CancelFunc
+	done           chan struct{} // closed when the planning has ended
+	sessionSummary int           // the number of the newest session summary when it began
+	window         int           // then
+	round          *round        // set before done is closed; nil if there is nothing to make
+	report         Report        // set before done is closed
+}
+
+// isRunning reports whether p is planned at present.
+func (p *preparation) isRunning() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// takePreparation removes the preparation from the session, and returns it if it can
+// hold the round of a decision. Its caller holds the lock.
+func (s *Session) takePreparation(d decision) *preparation {
+	p := s.preparation
+	if p != nil && p.suits(d) {
+		s.preparation = nil
+		return p
+	}
+	s.dropPreparation()
+	return nil
+}
+
+// suits reports whether p is for the level of d.
+func (p *preparation) suits(d decision) bool {
+	switch d.kind {
+	case checkRequest:
+		return p.picked == d.picked && p.summary == d.summary
+	case preflightRequest, roomRequest:
+		return p.picked == levels.Emergency
+	}
+	return false
+}
+
+// dropPreparation cancels and forgets the preparation. Its caller holds the lock.
+func (s *Session) dropPreparation() {
+	if s.preparation != nil {
+		s.preparation.cancel()
+		s.preparation = nil
+	}
+}
+
 // An outcome is the result of a run. Report and events are made from it.
 type outcome struct {
 	decision
@@ -317,28 +413,6 @@ func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
 	return s.reportOutcome(o)
 }
 
-// makeRound plans a round, or takes the prepared one, and commits it. While the archive cannot be written, no model
-// is called, because its result could not be archived.
-func (s *Session) makeRound(ctx context.Context, o *outcome) {
-	r := s.preparedRound(ctx, o)
-	ready := r != nil
-	if !ready {
-		r = s.newRound(o.decision)
-	}
-	if !o.dryRun {
-		if o.err = s.putPending(ctx, r); o.err != nil {
-			o.failed = "archive"
-		}
-	}
-	if o.err == nil && !ready {
-		if r, o.err = r.planned(ctx, o.decision); o.err != nil {
-			o.failed = "plan"
-		}
-	}
-	o.round = r
-	s.commit(ctx, o)
-}
-
 // markIdle ends the session's round.
 func (s *Session) markIdle() {
 	s.mu.Lock()
@@ -351,13 +425,22 @@ func (s *Session) markIdle() {
 func (s *Session) markBusy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.changeError(); err != nil {
+		return err
+	}
+	s.busy = true
+	s.dropPreparation()
+	return nil
+}
+
+// changeError returns why the conversation cannot be changed manually now, nil if it
+// can. Its caller holds the lock.
+func (s *Session) changeError() error {
 	switch {
 	case s.closed:
 		return ErrClosed
 	case s.busy:
 		return ErrBusy
 	}
-	s.busy = true
-	s.dropPreparation()
 	return nil
 }

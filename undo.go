@@ -224,34 +224,6 @@ func (cfg *settings) revertRound(ctx context.Context, session string, d *undoabl
 	return edit.KeepProtection(before, now), nil
 }
 
-// originals returns the conversation before the newest of rounds, without the archive:
-// what earlier rounds removed is in its place. It goes back at most keptRounds rounds,
-// and no further than to so many bytes of text. now is the present conversation.
-func (cfg *settings) originals(rounds []undoableRound, now chat.Transcript, limit int) chat.Transcript {
-	t := now
-	for k := len(rounds) - 1; k >= max(0, len(rounds)-keptRounds); k-- {
-		d := &rounds[k]
-		if d.from == nil || d.after > len(t) {
-			break
-		}
-		before, err := cfg.revertRound(context.Background(), "", d, t[:d.after])
-		if err != nil || textBytes(before) > limit {
-			break
-		}
-		t = slices.Concat(before, t[d.after:])
-	}
-	return t
-}
-
-func textBytes(t chat.Transcript) (sum int) {
-	for _, m := range t {
-		for _, p := range m.Parts {
-			sum += len(p.Text) + len(p.Args)
-		}
-	}
-	return sum
-}
-
 // firstRoundAfter returns the index of the first of rounds after the message with an id
 // was added: it may have removed the message, and later ones have not seen it. now is
 // the conversation. If there is none, it returns the number of rounds.

@@ -5,23 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// Identifiers returns the identifiers in text, each once, in order of first
-// occurrence: paths, file names, snake_case and camelCase names of at least 4
-// characters, hashes, ticket ids. Every identifier that the measure of
-// identifier retention counts is one of them or, if the measure begins inside
-// a word ("serName" of "UserName"), part of one.
-func Identifiers(text string) []string {
-	var out []string
-	seen := make(map[string]bool)
-	eachIdent(text, func(start, end int) {
-		if id := text[start:end]; !seen[id] {
-			seen[id] = true
-			out = append(out, id)
-		}
-	})
-	return out
-}
-
 // Classes of bytes. Bytes of 0x80 and above are read as runes.
 const (
 	lower = 1 << iota

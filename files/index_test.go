@@ -186,13 +186,13 @@ func TestKnownAndLost(t *testing.T) {
 func TestLedgerHasRemovedIdentifiers(t *testing.T) {
 	removed := []chat.Message{chat.NewText(chat.User, "oldName in src/a.go"), {Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, Name: "tool_name", Args: `{"x":"line\nnewName"}`}}}}
 	kept := []chat.Message{chat.NewText(chat.User, "see src/a.go")}
-	if got := strings.Join(LedgerOf(removed, kept, 100, countBytes), " "); got != "newName oldName" {
+	if got := strings.Join(NamesOf(removed, kept).List(100, countBytes), " "); got != "newName oldName" {
 		t.Error(got)
 	}
-	if got := LedgerOf(removed, kept, 2, countBytes); len(got) != 1 {
+	if got := NamesOf(removed, kept).List(2, countBytes); len(got) != 1 {
 		t.Error(got)
 	}
-	if got := LedgerOf(removed, kept, 0, countBytes); got != nil {
+	if got := NamesOf(removed, kept).List(0, countBytes); got != nil {
 		t.Error(got)
 	}
 }

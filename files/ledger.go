@@ -60,13 +60,6 @@ func ledgerLine(ledger []string, body string, size int) string {
 	return b.String()
 }
 
-// LedgerOf returns the identifiers that removed messages name and no kept
-// message does, as [Names.List] orders and limits them. removed and
-// kept are in the order of the conversation.
-func LedgerOf(removed, kept []chat.Message, maxTokens int, count func(string) int) []string {
-	return NamesOf(removed, kept).List(maxTokens, count)
-}
-
 const longestName = 200 // bytes
 
 // A mention is an identifier and the messages that name it.

@@ -30,7 +30,7 @@ func TestListedNamesAreDecodedAndNothingElse(t *testing.T) {
 		if test.args != "" {
 			m = chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, Name: "edit_file", Args: test.args}}}
 		}
-		got := LedgerOf([]chat.Message{m}, nil, 1000, countBytes)
+		got := NamesOf([]chat.Message{m}, nil).List(1000, countBytes)
 		slices.Sort(got)
 		if s := strings.Join(got, " "); s != test.want {
 			t.Errorf("%q%s: %q, want %q", test.text, test.args, s, test.want)

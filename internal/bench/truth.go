@@ -64,10 +64,7 @@ func (s *Shown) addLine(state lineState) {
 	s.Lines++
 }
 
-// TruthOf returns the truth of the compacted conversation left, of which before is the
-// original.
-func TruthOf(before, left chat.Transcript) Truth { return followFiles(before).truthOf(left) }
-
+// truthOf returns the truth of the compacted conversation left.
 func (f *followed) truthOf(left chat.Transcript) Truth {
 	var t Truth
 	for _, m := range left {

@@ -63,7 +63,7 @@ func TestTruthFollowsFiles(t *testing.T) {
 		for _, e := range test.events {
 			before = append(before, e...)
 		}
-		got := TruthOf(before, chat.Transcript{summaryOf("## State\n- done\n\n" + file)})
+		got := followFiles(before).truthOf(chat.Transcript{summaryOf("## State\n- done\n\n" + file)})
 		if want := (Shown{test.lines, test.stale, test.removed}); got.Excerpts != want || got.Lines != want.Lines || got.Share != (Share{want.Stale + want.Removed, want.Lines}).Of() {
 			t.Errorf("%s: %+v, want %+v", test.name, got, want)
 		}
@@ -76,7 +76,7 @@ func TestTruthOfOutlinesAndOfLinesOnRecord(t *testing.T) {
 	outline := chat.NewResult("x", "[outline pkg/store.go: go, 9 lines, hash 12345678; recall 12345678]\nimports os fmt\n3: func openStore(path string) error\n7: func closeStore() error\n4:\n\treturn checkStore(path)\n(left out: 1 exported, 0 other declarations, 3 lines)\nalso: closeStore\n")
 	outline.State = chat.Outlined
 	record := summaryOf("## Lines on record\nfunc closeStore() error {\nreturn checkStore(path)\nno line of any file\n\n## Facts on record\nfunc closeStore() error {")
-	got := TruthOf(before, chat.Transcript{outline, record, chat.NewText(chat.Assistant, "func closeStore() error {")})
+	got := followFiles(before).truthOf(chat.Transcript{outline, record, chat.NewText(chat.Assistant, "func closeStore() error {")})
 	if want := (Shown{3, 1, 0}); got.Outlines != want {
 		t.Errorf("outlines %+v, want %+v", got.Outlines, want)
 	}

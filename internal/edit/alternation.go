@@ -1,8 +1,6 @@
 package edit
 
 import (
-	"fmt"
-
 	"github.com/tiercompact/tiercompact/chat"
 )
 
@@ -11,59 +9,6 @@ import (
 // count.
 func Speaks(m chat.Message) bool {
 	return m.Role == chat.User || m.Role == chat.Assistant && !m.Waits()
-}
-
-// previousSpeakers returns, for each message that counts, the one before it.
-func previousSpeakers(t chat.Transcript) map[string]string {
-	before := make(map[string]string)
-	last := ""
-	for _, m := range t {
-		if Speaks(m) {
-			before[m.ID] = last
-			last = m.ID
-		}
-	}
-	return before
-}
-
-// eachRepeatedRole calls yield for each message of after that follows another of
-// its own role, last, if the two were not adjacent in before.
-func eachRepeatedRole(before map[string]string, after chat.Transcript, yield func(last, i int)) {
-	last := -1
-	for i, m := range after {
-		if !Speaks(m) {
-			continue
-		}
-		if last >= 0 && after[last].Role == m.Role {
-			if was, old := before[m.ID]; !old || was != after[last].ID {
-				yield(last, i)
-			}
-		}
-		last = i
-	}
-}
-
-func checkAlternation(before, after chat.Transcript) (err error) {
-	eachRepeatedRole(previousSpeakers(before), after, func(_, i int) {
-		if err == nil {
-			err = fmt.Errorf("message %d (%s): two %s messages meet that did not meet before", i, after[i].ID, after[i].Role)
-		}
-	})
-	if i, role := changedSpeaker(before, after); err == nil && i >= 0 {
-		err = fmt.Errorf("message %d (%s) speaks last, but the %s did before", i, after[i].ID, role)
-	}
-	return err
-}
-
-// changedSpeaker returns the last message of after that counts, and the role of the
-// last one in before, if they differ: the next added message would then meet one of
-// its own role. Otherwise it returns -1.
-func changedSpeaker(before, after chat.Transcript) (i int, role chat.Role) {
-	was, is := chat.Newest(before, Speaks), chat.Newest(after, Speaks)
-	if was < 0 || is < 0 || before[was].Role == after[is].Role {
-		return -1, ""
-	}
-	return is, before[was].Role
 }
 
 // A Gap is the part of a conversation between two messages that a marker separates.
@@ -97,19 +42,22 @@ func Separate(t chat.Transcript, edits []Edit, marker Marker, earlier ...chat.Tr
 	if err != nil {
 		return nil, err
 	}
+	repeated := repeatedRoles(t, after)
+	speaker, role := changedSpeaker(t, after)
 	s := newSeparation(t, edits, after, marker)
 	for _, was := range earlier {
 		s.useIDs(was)
 	}
-	eachRepeatedRole(previousSpeakers(t), after, func(last, i int) {
+	for _, r := range repeated {
+		i := r.second
 		at := i
 		if after[i].HasOpaque() { // a server's call and its result stay adjacent
 			at = s.groupStart(i)
 		}
-		s.separate(separationAt{last, at, at}, otherRole(after[i].Role), after[i])
-	})
-	if i, role := changedSpeaker(t, after); i >= 0 {
-		s.separate(separationAt{i, len(after), i + 1}, role, after[i]) // calls that follow wait for their results
+		s.separate(separationAt{r.first, at, at}, otherRole(after[i].Role), after[i])
+	}
+	if speaker >= 0 {
+		s.separate(separationAt{speaker, len(after), speaker + 1}, role, after[speaker]) // calls that follow wait for their results
 	}
 	return s.editsWithMarkers(), nil
 }
