@@ -105,6 +105,9 @@ const endTokens = 4
 // Name returns the name of the session.
 func (t *Talk) Name() string { return t.session.ID() }
 
+// Model returns the present model.
+func (t *Talk) Model() Model { return t.model }
+
 // Messages returns the current conversation.
 func (t *Talk) Messages() chat.Transcript { return t.session.Messages() }
 
@@ -213,7 +216,7 @@ func (t *Talk) prepareRound(ctx context.Context) (stop func()) {
 	if _, builtIn := t.o.Config.Summary.Summarizer.(summarize.Extractive); builtIn || t.o.Config.Summary.Summarizer == nil {
 		return func() {}
 	}
-	if t.o.OwnSummaries { // the next message would end it, and the server would read the whole conversation again
+	if t.o.Summarizes != nil && t.o.Summarizes(t.model.Name) { // the next message would end it, and the server would read the whole conversation again
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
