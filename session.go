@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -137,6 +138,24 @@ func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, 
 // The cooldown does not apply, just as it does not if the budget is exceeded.
 func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 	return s.run(ctx, request{kind: roomRequest, next: tokens})
+}
+
+// Room returns the tokens of next, and the tokens that the next messages of the user can
+// have: the budget without what no round removes. With more, the conversation would end
+// in [ErrInsufficientBudget]. Nothing is added.
+func (s *Session) Room(next ...chat.Message) (tokens, room int) {
+	entries := s.cfg.measured(append(slices.Clone(next), chat.NewText(chat.User, "")))
+	last := entries[len(next)]
+	s.mu.Lock()
+	cfg, c, ratio := s.cfg, s.t.snapshot(), s.serverRatio()
+	s.mu.Unlock()
+	c.appendEntry(last, files.Scan{}) // the turn before is not the last one
+	stays := levels.Floor(c.levelView(&cfg, nil), 0) - last.size
+	for _, e := range entries[:len(next)] {
+		tokens += e.size
+	}
+	inServer := func(n int) int { return int(math.Ceil(float64(n) * ratio)) }
+	return inServer(tokens), max(0, cfg.budget.Limit()-inServer(stays))
 }
 
 // Cooldown returns how many more messages will be added without a check that compacts,

@@ -132,17 +132,28 @@ func (t *Talk) emitNote(format string, args ...any) {
 	t.emitEvent(Event{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }
 
-// Send adds the user's text and has it answered. The text stays in the conversation
-// after an error in the answer.
+// Send adds the user's text and the files that it names, and has it answered. The text
+// stays in the conversation after an error in the answer. If it cannot fit, the error is
+// a [tooLarge], and nothing is added.
 func (t *Talk) Send(ctx context.Context, text string) error {
 	if err := t.settleCalls(ctx); err != nil {
 		return err
 	}
-	if err := t.attachFiles(ctx, text); err != nil {
+	attached, err := t.readAttached(ctx, text)
+	if err != nil {
 		return err
 	}
+	typed := chat.NewText(chat.User, text)
+	if err := t.checkRoom(attached, typed); err != nil {
+		return err
+	}
+	for _, f := range attached {
+		if err := t.addFile(ctx, f); err != nil {
+			return err
+		}
+	}
 	before := t.session.Usage().Tokens
-	if err := t.addMessage(ctx, chat.NewText(chat.User, text)); err != nil {
+	if err := t.addMessage(ctx, typed); err != nil {
 		return err
 	}
 	const newest = 3
