@@ -80,8 +80,14 @@ func (t *Talk) Do(ctx context.Context, line string) error {
 
 func (t *Talk) helpCommand(context.Context, string) error {
 	var b strings.Builder
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "%-18s  %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.about)
+	all := commands()
+	use := func(c command) string { return strings.TrimSpace("/" + c.name + " " + c.args) }
+	width := 0
+	for _, c := range all {
+		width = max(width, len(use(c)))
+	}
+	for _, c := range all {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, use(c), c.about)
 	}
 	b.WriteString("@FILE in a message puts the file before it; Tab completes commands and paths\n")
 	b.WriteString("Enter sends, Alt+Enter or Ctrl+J begins a line, PgUp and PgDn scroll\n")
