@@ -31,7 +31,7 @@ func commands() []command {
 		{"compact", "[NOTE]", "compact now; the note is an instruction for the summary", (*Talk).compactCommand},
 		{"undo", "", "undo the newest compaction", (*Talk).undoCommand},
 		{"why", "", "what the newest compaction did, or why there was none", (*Talk).whyCommand},
-		{"pin", "[ID|last]", "never change or drop a message; without ID: list messages", (*Talk).pinCommand},
+		{"pin", "[ID|last]", "keep a message as it is; without ID: list messages", (*Talk).pinCommand},
 		{"files", "", "the files in the conversation", (*Talk).filesCommand},
 		{"add", "FILE", "put a file into the conversation; FILE:1-200 is a part", (*Talk).addFileCommand},
 		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recallCommand},
