@@ -85,6 +85,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return a, a.handleKey(msg)
 	case tea.PasteMsg:
+		a.leaving, a.stopping, a.hint = false, false, "" // as after a key
 		a.input.InsertString(a.pastes.Add(msg.Content))
 	case Event:
 		a.showEvent(msg)

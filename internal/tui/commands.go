@@ -216,10 +216,18 @@ func (t *Talk) droppedCommand(ctx context.Context, _ string) error {
 	return nil
 }
 
+// retryCommand has the model answer again. An incomplete answer is removed before that:
+// servers take an answer at the end of a conversation as the beginning of the next one.
 func (t *Talk) retryCommand(ctx context.Context, _ string) error {
 	all := t.session.Messages()
-	if len(all) == 0 || all[len(all)-1].Role == chat.System {
+	last := len(all) - 1
+	if last < 0 || all[last].Role == chat.System {
 		return errors.New("there is nothing to answer yet")
+	}
+	if last > 0 && isIncomplete(all[last]) {
+		if err := t.session.Rewind(ctx, all[last-1].ID); err != nil {
+			return err
+		}
 	}
 	return t.Answer(ctx)
 }

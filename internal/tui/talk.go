@@ -87,6 +87,12 @@ const (
 	brokenMark  = "[cut off: the server did not finish]"
 )
 
+// isIncomplete reports whether m is an incomplete answer.
+func isIncomplete(m chat.Message) bool {
+	text := m.Text()
+	return m.Role == chat.Assistant && !m.HasCalls() && (strings.HasSuffix(text, "\n"+stoppedMark) || strings.HasSuffix(text, "\n"+brokenMark))
+}
+
 // errSilent reports an empty answer, which is not added to the conversation.
 var errSilent = errors.New("the model said nothing; /retry asks it again")
 
