@@ -119,7 +119,7 @@ func (t *Talk) readAttached(ctx context.Context, text string) ([]attachedFile, e
 				return nil, err
 			}
 			all = append(all, attachedFile{path, text})
-		case strings.ContainsAny(name, "/.") && !strings.ContainsAny(name, "@:()"): // no name of a person, no address
+		case strings.ContainsAny(whole, "/.") && !strings.ContainsAny(whole, "@:()"): // no name of a person, no address
 			t.emitNote("there is no file %s, so none is added", name)
 		}
 	}

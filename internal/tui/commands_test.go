@@ -82,6 +82,7 @@ func TestCommands(t *testing.T) {
 		{"/sessions gone", "", "no session gone is there; /sessions lists them"},
 		{"/sessions ../x", "", "plain file name"},
 		{"/add ~/no such file", "", "no such file"},
+		{"is it in @missing.go:1-9?", "there is no file missing.go:1-9, so none is added", ""},
 		{"is it in @missing.go or @" + dir + " or @nobody?", "there is no file missing.go, so none is added\n" + dir + " is a folder", ""},
 		{"/exit", "", ErrQuit.Error()},
 		{"/quit", "", ErrQuit.Error()},
@@ -219,8 +220,8 @@ func TestFilesHaveTheirOwnPaths(t *testing.T) {
 		var got []string
 		for path, size := range filesInMessage(c.m, c.call) {
 			got = append(got, path)
-			if size == 0 {
-				t.Errorf("%d: %s has no size", i, path)
+			if size == 0 || path == "small.txt" && size != len("x\n") {
+				t.Errorf("%d: %s has %d bytes", i, path, size)
 			}
 		}
 		if strings.Join(got, " ") != c.want {
