@@ -87,8 +87,15 @@ func TestRoomIsWhatAMessageCanHave(t *testing.T) {
 			cargo := func(times int) chat.Message {
 				return chat.NewText(chat.User, strings.Repeat("the cargo of the day. ", times))
 			}
-			hundred, room := s.Room(cargo(100))
+			hundred, small := s.Room(cargo(100))
+			_, room := s.Room(cargo(1000))
+			if small > room || small < hundred {
+				t.Errorf("%s: the room for %d tokens is %d, for more than fits %d", test.name, hundred, small, room)
+			}
 			text := cargo(100 * (room + over) / hundred)
+			if tokens, most := s.Room(text); (tokens <= most) != (over < 0) {
+				t.Errorf("%s: %d tokens fit a room of %d, though %d are the most", test.name, tokens, most, room)
+			}
 			if s.Usage() != before || len(s.Messages()) != 1+2*test.turns {
 				t.Errorf("%s: the session has changed", test.name)
 			}

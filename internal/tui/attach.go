@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -159,7 +158,7 @@ func partOfFile(path string) (file string, from, to int) {
 	if m == nil {
 		return path, 0, 0
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); err == nil {
 		return path, 0, 0
 	}
 	from, _ = strconv.Atoi(m[2]) // of at most nine digits

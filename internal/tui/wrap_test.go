@@ -114,7 +114,7 @@ func TestColumnsOnNarrowScreens(t *testing.T) {
 	if s := d.screenshot(t); !strings.Contains(s, "\n  /temperature [N|off]\n      how freely the model chooses its\n      words, from 0 to 2\n") {
 		t.Errorf("/help on 40 columns:\n%s", s)
 	}
-	for _, l := range strings.Split(told, "\n") { // on 80, each is one line
+	for l := range strings.SplitSeq(told, "\n") { // on 80, each is one line
 		if strings.HasPrefix(l, "/") && (len(l) > 78 || l[20:22] != "  " || l[22] == ' ') {
 			t.Errorf("/help is not in columns: %q", l)
 		}
