@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -137,6 +138,32 @@ func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, 
 // The cooldown does not apply, just as it does not if the budget is exceeded.
 func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 	return s.run(ctx, request{kind: roomRequest, next: tokens})
+}
+
+// Room returns the tokens of next, the next messages of the user, and how many they can
+// have at most: the budget without what no round removes. With more, the conversation
+// would end in [ErrInsufficientBudget]. If next fits, room may be lower than that, but not
+// than tokens. Nothing is added.
+func (s *Session) Room(next ...chat.Message) (tokens, room int) {
+	entries := s.cfg.measured(append(slices.Clone(next), chat.NewText(chat.User, "")))
+	last := entries[len(next)]
+	size := 0
+	for _, e := range entries[:len(next)] {
+		size += e.size
+	}
+	s.mu.Lock()
+	cfg, c, ratio := s.cfg, s.t.snapshot(), s.serverRatio()
+	free := cfg.budget.Limit() - s.promptTokens()
+	s.mu.Unlock()
+	inServer := func(n int) int { return int(math.Ceil(float64(n) * ratio)) }
+	tokens = inServer(size)
+	if tokens <= free {
+		return tokens, free
+	}
+	c.appendEntry(last, files.Scan{}) // the turn before is not the last one
+	limit := int(float64(cfg.budget.Limit()-tokens) / ratio)
+	stays := levels.Floor(c.levelView(&cfg, nil), limit) - last.size
+	return tokens, max(0, cfg.budget.Limit()-inServer(stays))
 }
 
 // Cooldown returns how many more messages will be added without a check that compacts,

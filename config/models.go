@@ -37,6 +37,14 @@ func (c Config) EngineOptions() (engine.Options, error) {
 	if o.SummaryURL == "" && engine.SameModel(c.Model, cmp.Or(o.Summarizer, engine.DefaultSummarizer)) {
 		o.SummaryWindow = c.Window // another one would load the model again, twice for each summary
 	}
+	if o.Shared == nil {
+		o.Shared = func(model string) int {
+			if engine.SameModel(c.Model, model) {
+				return c.Window
+			}
+			return 0
+		}
+	}
 	return o, nil
 }
 

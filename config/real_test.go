@@ -2,7 +2,9 @@ package config_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
@@ -28,6 +31,7 @@ type requestLog struct {
 	mu    sync.Mutex
 	lines []string       // path and model
 	loads map[string]int // requests by model and the options for which a server loads it again
+	open  int            // requests that the server has not answered
 }
 
 // loggingProxy starts a proxy for a server that logs requests.
@@ -40,6 +44,7 @@ func loggingProxy(t *testing.T, upstream string) (address string, log *requestLo
 	log = &requestLog{loads: make(map[string]int)}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
+	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) } // the client may have left
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -47,6 +52,8 @@ func loggingProxy(t *testing.T, upstream string) (address string, log *requestLo
 		}
 		log.add(r.URL.Path, body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
+		log.addOpen(1)
+		defer log.addOpen(-1) // also if the client leaves
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -68,8 +75,15 @@ func (l *requestLog) add(path string, body []byte) {
 	name := strings.TrimSuffix(r.Model, ":latest")
 	l.lines = append(l.lines, path+" "+name)
 	if path == "/api/chat" || path == "/api/generate" {
-		l.loads[fmt.Sprintf("%s num_ctx=%v num_thread=%v num_batch=%v unload=%v", name, r.Options["num_ctx"], r.Options["num_thread"], r.Options["num_batch"], r.Keep == float64(0))]++
+		l.loads[fmt.Sprintf("%s num_ctx=%v num_thread=%v num_batch=%v unload=%v", name, r.Options["num_ctx"], r.Options["num_thread"], r.Options["num_batch"], r.Keep == "0s")]++
 	}
+}
+
+func (l *requestLog) addOpen(n int) (open int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open += n
+	return l.open
 }
 
 func (l *requestLog) count(line string) (n int) {
@@ -83,7 +97,18 @@ func (l *requestLog) count(line string) (n int) {
 	return n
 }
 
-// A session whose model also summarises loads it once, with one window.
+// until waits for a condition.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s does not come", what)
+		}
+	}
+}
+
+// A session whose model also summarises loads it once, with one window, and it stays
+// loaded when the user gives a summary up; then no request is left on the server.
 func TestRealSessionKeepsItsModelLoaded(t *testing.T) {
 	address, log := loggingProxy(t, ollamatest.URL(t))
 	c := loadText(t, "compact.yaml", fmt.Sprintf("ollama_url: %s\nmodel: %s\nwindow: 3072\nnum_thread: %d\nexact_tokens: true\nembed: {model: lexical}\ndeadlines: {summary: 0s, round: 0s}\nsummary: {model: '%s:latest', max_tokens: 96}\n",
@@ -118,6 +143,25 @@ func TestRealSessionKeepsItsModelLoaded(t *testing.T) {
 			t.Fatal(err)
 		}
 		add(chat.NewText(chat.Assistant, fmt.Sprintf("Answer %d. %s", turn, a.Message.Text())))
+		if turn == 14 {
+			before := log.count("/api/chat " + ollamatest.Tiny)
+			asked := func() bool { return log.count("/api/chat "+ollamatest.Tiny) > before }
+			ctx, giveUp := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := s.CompactLevel(ctx, levels.Emergency)
+				done <- err
+			}()
+			until(t, "the request for a summary", asked)
+			giveUp()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("the summary that is given up: %v", err)
+			}
+			until(t, "the end of its request", func() bool { return log.addOpen(0) == 0 })
+			if window, loaded, err := client.Loaded(t.Context(), ollamatest.Tiny); err != nil || !loaded || window != o.Config.Window {
+				t.Errorf("then the model is loaded: %v, with %d tokens, %v", loaded, window, err)
+			}
+		}
 		if turn == 9 || turn == 18 {
 			before := log.count("/api/chat " + ollamatest.Tiny)
 			if _, err := s.CompactLevel(t.Context(), levels.Emergency); err != nil {

@@ -403,7 +403,7 @@ func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 	ask := func(most int) (model.Answer, time.Duration, error) {
 		began := time.Now()
 		a, err := server.Chat(ctx, model.Request{
-			Model: m.Name, Window: cmp.Or(loaded, user), MaxTokens: most, NoThink: true, OneOff: loaded == 0, Sampling: &model.Sampling{Seed: 42},
+			Model: m.Name, Window: cmp.Or(loaded, user), MaxTokens: most, NoThink: true, MayUnload: loaded == 0, Sampling: &model.Sampling{Seed: 42},
 			Messages: []chat.Message{chat.NewText(chat.User, prompt)},
 		}, func(model.Delta) error { return nil })
 		return a, time.Since(began), err

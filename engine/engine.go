@@ -45,6 +45,11 @@ type Options struct {
 
 	Own OwnModel // of a chat: it summarizes if no summarizer is named and the default one is missing
 
+	// Shared returns the window with which conversations use a model, 0 if they do not; nil:
+	// 0. Summaries by it use that window, and leave it loaded when they are abandoned. It is
+	// not asked with SummaryURL, which may be of another server.
+	Shared func(model string) (window int)
+
 	EmbedURL   string // base address of an embedding server with OpenAI's protocol; "": Ollama
 	SummaryURL string // the same for summaries
 	Key        string // bearer token for those two; "": none

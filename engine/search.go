@@ -265,6 +265,9 @@ func (s *modelSearch) findSummarizer(ctx context.Context, e *Engine) (Choice, er
 	k := f.known
 	c.Window = smallestWindow(cmp.Or(s.o.SummaryWindow, k.Loaded, defaultSummaryWindow), k.Trained, k.Served)
 	e.summarizer = &summarize.Model{Chat: f.server, Name: c.Model, Window: c.Window, Seed: s.o.Seed}
+	if shared := s.o.Shared; shared != nil && s.o.SummaryURL == "" {
+		e.summarizer.Shared = func() int { return shared(c.Model) }
+	}
 	return c, nil
 }
 

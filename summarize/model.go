@@ -29,6 +29,12 @@ type Model struct {
 	Window int     // tokens that the model is loaded with, the same for each call; 0: 4,096. If the server cuts a prompt silently, requests are no longer than what it read
 	Seed   int     // 0: 42
 
+	// Shared returns the window with which conversations use the model, too, 0 if they do
+	// not; nil: 0. Calls then use that window, because with another the server would load the
+	// model again, and an abandoned call leaves the model loaded, although a server that
+	// reads the prompt reads it to its end.
+	Shared func() (window int)
+
 	// MaxInput limits the tokens of messages that are read for one summary, in at
 	// most 32 chunks, so that a long session does not take hours; 0: 32,000. Tool
 	// results and arguments are shortened first, then all texts. If that is not
@@ -100,9 +106,14 @@ func (m *Model) summarizeOnce(ctx context.Context, r Request) (string, error) {
 		return "", err
 	}
 	r.Count = tokenCounter(r.Count)
-	w := &summaryRun{model: m, r: r, ratio: firstRatio, src: newSourceWords(r)}
+	w := &summaryRun{model: m, r: r, ratio: firstRatio, src: newSourceWords(r), load: cmp.Or(m.Window, defaultWindow)}
+	if m.Shared != nil {
+		if window := m.Shared(); window > 0 {
+			w.load, w.shared = window, true
+		}
+	}
 	m.mu.Lock()
-	window := within(cmp.Or(m.Window, defaultWindow), m.served)
+	window := within(w.load, m.served)
 	w.window, w.pace, w.speed = window, m.pace, m.speed
 	m.mu.Unlock()
 	w.limit = within(min(cmp.Or(max(r.MaxTokens, 0), defaultTokens), window/4), w.pace.limit)

@@ -1,6 +1,7 @@
 package summarize_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -278,5 +279,26 @@ func TestPartsAreNotRequestedAgain(t *testing.T) {
 	}
 	if err != nil || second != first || len(s.asked) != calls+2 {
 		t.Errorf("%d requests, then %d, error %v", calls, len(s.asked)-calls, err)
+	}
+}
+
+func TestASharedModelKeepsTheWindowOfTheConversationAndStaysLoaded(t *testing.T) {
+	s := &server{answer: echoing}
+	shared := 0
+	m := &summarize.Model{Chat: s, Name: "fake", Window: 8192, Shared: func() int { return shared }}
+	for _, shared = range []int{0, 4096, 2048, 0} { // as the conversation changes its model
+		s.asked = nil
+		if _, err := m.Summarize(t.Context(), summarize.Request{Messages: talk(60, 1000), MaxTokens: 300}); err != nil {
+			t.Fatal(err)
+		}
+		want := cmp.Or(shared, 8192)
+		for _, q := range s.asked {
+			if q.Window != want || q.MayUnload != (shared == 0) {
+				t.Errorf("shared with a window of %d: a request loads %d, and may unload: %v", shared, q.Window, q.MayUnload)
+			}
+			if n := len(promptOf(q))/4 + q.MaxTokens; n > want {
+				t.Errorf("a request of %d tokens for a window of %d", n, want)
+			}
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package summarize
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,11 +70,11 @@ func (w *summaryRun) modelRequest(prompt string, limit int) model.Request {
 	return model.Request{
 		Model:     w.model.Name,
 		Messages:  []chat.Message{chat.NewText(chat.System, Instructions()), chat.NewText(chat.User, prompt)},
-		Window:    cmp.Or(w.model.Window, defaultWindow),
+		Window:    w.load,
 		MaxTokens: predictedTokens(limit),
 		Sampling:  &model.Sampling{Seed: w.model.seedOrDefault()},
 		NoThink:   true,
-		OneOff:    true,
+		MayUnload: !w.shared,
 	}
 }
 

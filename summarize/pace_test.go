@@ -29,8 +29,8 @@ func asking(t *testing.T, m *summarize.Model, s *server, cause error) (most, all
 		t.Fatal(err)
 	}
 	for _, q := range s.asked {
-		if !q.OneOff {
-			t.Error("the request is not marked as one that no other continues")
+		if !q.MayUnload {
+			t.Error("the model, which only summaries use, may not be unloaded")
 		}
 		n := len(data(promptOf(q)))
 		most, all = max(most, n), all+n

@@ -15,7 +15,9 @@ import (
 type summaryRun struct {
 	model  *Model
 	r      Request // with Count set
-	window int
+	load   int     // window that the model is loaded with
+	shared bool    // conversations use the model, too
+	window int     // the tokens of it that the server reads
 	limit  int     // tokens of the summary
 	ratio  float64 // tokens of the model for one of r.Count, rounded up
 	most   float64 // the highest ratio that the server has reported; 0: none yet

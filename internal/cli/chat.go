@@ -97,7 +97,7 @@ type chatOptions struct {
 	settings                                       settings
 	flush                                          func(context.Context) error // of the sinks
 	notice                                         string                      // shown when the chat begins
-	ownSummaries                                   bool                        // by the chat's model
+	summarizer                                     string                      // the model that writes the summaries; "": none
 }
 
 func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
@@ -245,7 +245,14 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	if o.lineByLine(cmd) {
 		s.Colour = false
 	}
-	cfg, err := o.chatConfig(ctx, cmd, m)
+	var t *tui.Talk
+	present := func() tui.Model {
+		if t == nil {
+			return m
+		}
+		return t.Model()
+	}
+	cfg, err := o.chatConfig(ctx, cmd, m, present)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +262,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	learnt, address := o.calibrations(), server.URL()
-	t, err := tui.Open(cmd.Context(), tui.Options{
+	t, err = tui.Open(cmd.Context(), tui.Options{
 		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
 		Learn: func(model string, c tokens.Calibration) {
 			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
@@ -263,7 +270,8 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
 		Folder: folder, Permitted: permitted, Clipboard: clipboardOf(o.lineByLine(cmd)),
-		Notice: o.notice, OwnSummaries: o.ownSummaries, Silence: o.settings.Config.Deadlines.Summary,
+		Notice: o.notice, Silence: o.settings.Config.Deadlines.Summary,
+		Summarizes: func(model string) bool { return engine.SameModel(model, o.summarizer) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, flushSinks(cmd.Context(), o.flush))
@@ -280,9 +288,9 @@ func clipboardOf(lineByLine bool) func(string) error {
 	return clipboard.WriteAll
 }
 
-// chatConfig opens what the settings name for a model. The console is left out on a
-// terminal that the chat draws on.
-func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
+// chatConfig opens what the settings name for a model; present returns the one that the
+// chat uses later. The console is left out on a terminal that the chat draws on.
+func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.Model, present func() tui.Model) (cfg tiercompact.Config, err error) {
 	c := o.settings.Config
 	c.Model, c.Window, c.Measured = m.Name, m.Window, new(config.Window)
 	c.Trace.Console = c.Trace.Console && o.lineByLine(cmd)
@@ -291,12 +299,18 @@ func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.
 	}
 	c.Archive = config.Archive{}
 	c.Engine.Own = engine.OwnModel{Name: m.Name, URL: o.openaiURL, Window: m.Window}
+	c.Engine.Shared = func(model string) int {
+		if m := present(); engine.SameModel(m.Name, model) {
+			return m.Window
+		}
+		return 0
+	}
 	opened, err := openSettings(ctx, cmd, c)
 	if err != nil {
 		return cfg, err
 	}
 	o.flush, cfg = opened.Close, opened.Config
-	o.ownSummaries = engine.SameModel(opened.Engine.Summary.Model, m.Name)
+	o.summarizer = opened.Engine.Summary.Model
 	if s := opened.Engine.Summary; !s.BuiltIn() && s.Missing != "" {
 		o.notice = s.Why + "; for a model of its own: " + s.Missing
 	}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +20,6 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/fault"
-	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -35,7 +33,8 @@ type terminal struct {
 
 	recorded string // the recording as it was
 
-	pictured string // the screen that the documents show
+	pictured string // the screen that the documents show, with its colours
+	colours  bool   // the chat has colours
 	server   string // the address of the model's server, which differs each time
 }
 
@@ -62,7 +61,7 @@ func (x *terminal) newServer() {
 func (x *terminal) tmux(args ...string) string {
 	x.t.Helper()
 	cmd := exec.Command("tmux", append([]string{"-u", "-L", x.socket, "-f", "/dev/null"}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLORTERM=", "NO_COLOR="+map[bool]string{false: "1"}[x.colours])
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		x.t.Fatalf("tmux %s: %v: %s", strings.Join(args, " "), err, out)
@@ -100,6 +99,12 @@ func (x *terminal) paste(text string) {
 func (x *terminal) shown() string {
 	x.t.Helper()
 	return x.captured("capture-pane", "-p")
+}
+
+// painted returns the screen with its colours.
+func (x *terminal) painted() string {
+	x.t.Helper()
+	return x.captured("capture-pane", "-e", "-p")
 }
 
 // scrollback returns the screen and what has scrolled out of it.
@@ -170,7 +175,7 @@ func (x *terminal) settled(expected func(screen string) bool) string {
 	}
 }
 
-// record adds the screen to the recording, and returns it.
+// record adds the screen to the recording, and returns it with its colours.
 func (x *terminal) record(what string) string {
 	x.t.Helper()
 	const rule = "--------------------------------------------------------------------------------"
@@ -179,30 +184,7 @@ func (x *terminal) record(what string) string {
 	}
 	shown := x.settled(func(s string) bool { return strings.Contains(x.recorded, entry(s)) })
 	x.screen.WriteString(entry(shown))
-	return shown
-}
-
-// screenPicture returns a screen as an SVG with the reader's colours.
-func screenPicture(shown string) []byte {
-	const width, height = 8.4, 18 // of a character
-	lines := strings.Split(strings.TrimRight(shown, "\n"), "\n")
-	var b bytes.Buffer
-	columns := 80
-	for _, line := range lines {
-		columns = max(columns, screen.CellsOf(line))
-	}
-	w, h := float64(columns)*width+32, float64(len(lines)*height+32)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %[1]g %[2]g" role="img" aria-label="a chat on a terminal">`+"\n", w, h)
-	b.WriteString("<style>\nrect{fill:#f6f8fa;stroke:#d0d7de}\ntext{fill:#1f2328;font:14px ui-monospace,Menlo,Consolas,monospace;white-space:pre}\n" +
-		"@media (prefers-color-scheme: dark){rect{fill:#161b22;stroke:#30363d}text{fill:#e6edf3}}\n</style>\n")
-	fmt.Fprintf(&b, `<rect x="0.5" y="0.5" width="%g" height="%g" rx="6"/>`+"\n", w-1, h-1)
-	for i, line := range lines {
-		if line != "" {
-			fmt.Fprintf(&b, `<text x="16" y="%d" xml:space="preserve" textLength="%.1f">%s</text>`+"\n", 28+i*height, width*float64(screen.CellsOf(line)), html.EscapeString(line))
-		}
-	}
-	b.WriteString("</svg>\n")
-	return b.Bytes()
+	return x.painted()
 }
 
 // kill ends the program as a crash would.
@@ -288,6 +270,7 @@ func goFile(n int) string {
 
 func TestChatOnATerminal(t *testing.T) {
 	x := newTerminal(t)
+	x.colours = true // of the pictures
 	kept, err := os.ReadFile(filepath.Join("testdata", "chat.txt"))
 	if err != nil && !*update {
 		t.Fatal(err)

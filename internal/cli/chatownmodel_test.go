@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,16 +14,25 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A recordedServer gives the answers of a real Ollama 0.17.4 with SmolLM2-135M, as
 // testdata/ollama/smol.json has them. The vocabulary and the list of tensors are left
 // out. The answers about smol:latest serve for other names, too.
 type recordedServer struct {
-	url   string
-	mu    sync.Mutex
-	chats []recordedChat
+	url      string
+	silent   bool // in summaries: it sends nothing until the client leaves
+	mu       sync.Mutex
+	chats    []recordedChat
+	unloaded []string // models
+	waiting  int      // summaries that wait
 }
+
+// isSummary reports whether a request asks for a summary.
+func (c recordedChat) isSummary() bool { return c.Messages[0].Content == summarize.Instructions() }
 
 // A recordedChat is a request to /api/chat.
 type recordedChat struct {
@@ -84,16 +94,45 @@ func newRecordedServer(t *testing.T, names ...string) *recordedServer {
 		s.chats = append(s.chats, c)
 		s.mu.Unlock()
 		w.Header().Set("Content-Type", "application/x-ndjson")
+		if s.silent && c.isSummary() {
+			s.wait(r.Context())
+			return
+		}
 		size := 0
 		for _, m := range c.Messages {
 			size += len(m.Content)
 		}
 		io.WriteString(w, strings.ReplaceAll(answers.Chat, `"prompt_eval_count":13,`, fmt.Sprintf(`"prompt_eval_count":%d,`, size/4)))
 	})
+	mux.HandleFunc("/api/generate", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Model string
+			Keep  string `json:"keep_alive"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || q.Keep != "0s" {
+			t.Errorf("a request that does not unload: %+v, %v", q, err)
+		}
+		s.mu.Lock()
+		s.unloaded = append(s.unloaded, q.Model)
+		s.mu.Unlock()
+		io.WriteString(w, `{"model":"m","created_at":"2026-11-28T20:45:14.915030469Z","response":"","done":true,"done_reason":"unload"}`)
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
+}
+
+// wait returns when the client has left.
+func (s *recordedServer) wait(ctx context.Context) {
+	add := func(n int) {
+		s.mu.Lock()
+		s.waiting += n
+		s.mu.Unlock()
+	}
+	add(1)
+	<-ctx.Done()
+	add(-1)
 }
 
 // runChat runs a chat with smol line by line, and returns what it wrote.
@@ -183,5 +222,65 @@ func TestDoctorSaysWhichModelSummarizesInAChat(t *testing.T) {
 		if text := out.String(); !strings.Contains(text, "llama3.2:3b is not on the server at "+s.url+", "+test.want) {
 			t.Errorf("%v: doctor does not say %q:\n%s", test.flags, test.want, text)
 		}
+	}
+}
+
+// A summary that is given up leaves no request on the server, which would delay the next
+// turn. Its model is unloaded only if the chat does not need it.
+func TestAGivenUpSummaryLeavesTheModelOfTheChatLoaded(t *testing.T) {
+	lines, n := manyMessages()
+	for _, test := range []struct {
+		name        string
+		have        []string // besides smol
+		before      string   // commands
+		chat        string   // the model of the chat
+		summarizes  string
+		wantsUnload bool
+	}{
+		{"its own model", nil, "", "smol:latest", "smol:latest", false},
+		{"another model", []string{"llama3.2:3b"}, "", "smol:latest", "llama3.2:3b", true},
+		{"a model that became its own", []string{"llama3.2:3b"}, "/model llama3.2:3b\n", "llama3.2:3b", "llama3.2:3b", false},
+		{"a model that was its own", []string{"other:latest"}, "/model other\n", "other:latest", "smol:latest", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newRecordedServer(t, test.have...)
+			s.silent = true
+			out := s.runChat(t, test.before+lines+"/compact\nand now?\n", "--summary-deadline", "50ms")
+			answers, summaries := 0, 0
+			for _, c := range s.chats {
+				want := test.chat
+				if c.isSummary() {
+					want = test.summarizes
+					summaries++
+				} else {
+					answers++
+				}
+				if c.Model != want || c.Model == test.chat && c.Options.NumCtx != 3072 {
+					t.Errorf("%s is asked with a window of %d, want %s", c.Model, c.Options.NumCtx, want)
+				}
+			}
+			if summaries == 0 || answers != n+1 {
+				t.Errorf("%d summaries, %d answers, want %d:\n%s", summaries, answers, n+1, out)
+			}
+			for _, name := range s.unloaded {
+				if name != test.summarizes || !test.wantsUnload {
+					t.Errorf("%s is unloaded", name)
+				}
+			}
+			if got := len(s.unloaded) > 0; got != test.wantsUnload {
+				t.Errorf("unloaded: %v", got)
+			}
+			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // the server notices it soon
+				s.mu.Lock()
+				waiting := s.waiting
+				s.mu.Unlock()
+				if waiting == 0 {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%d requests wait on the server", waiting)
+				}
+			}
+		})
 	}
 }

@@ -66,6 +66,7 @@ func harbourServer(t *testing.T) (server *fault.Server, write chan struct{}) {
 // The model reads a file after a question, and its answer is drawn as Markdown.
 func TestChatReadsAFileOfTheFolder(t *testing.T) {
 	x := newTerminal(t)
+	x.colours = true
 	server, write := harbourServer(t)
 	x.server = server.URL
 	outer := x.dir
@@ -96,8 +97,9 @@ func TestChatReadsAFileOfTheFolder(t *testing.T) {
 	x.until("│ 3")
 	picture := filepath.Join("..", "..", "docs", "chat-tools.svg")
 	kept, _ := os.ReadFile(picture)
-	s := x.settled(func(s string) bool { return string(screenPicture(folderless(s))) == string(kept) })
-	for _, want := range []string{"The harbour has **two** piers, as `Piers` says:", "  for i := range harbour.Piers() {", "      fmt.Println(\"pier\", i) // 漢字", "1. It is *constant*.", "north │ 12"} {
+	picturedNow := func() string { return string(screenPicture(folderless(x.painted()))) }
+	s := x.settled(func(string) bool { return picturedNow() == string(kept) })
+	for _, want := range []string{"The harbour has two piers, as Piers says:", "  for i := range harbour.Piers() {", "      fmt.Println(\"pier\", i) // 漢字", "1. It is constant.", "north │ 12"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("no %q in\n%s", want, s)
 		}
@@ -105,7 +107,7 @@ func TestChatReadsAFileOfTheFolder(t *testing.T) {
 	if strings.Contains(s, "```") {
 		t.Errorf("a fence is shown:\n%s", s)
 	}
-	golden(t, picture, screenPicture(folderless(s)))
+	golden(t, picture, []byte(picturedNow()))
 
 	x.typed("/copy 1")
 	x.until("block 1 of code was sent to the terminal's clipboard")

@@ -174,6 +174,39 @@ func TestANameThatNoFolderListsIsRefused(t *testing.T) {
 	}
 }
 
+// Other forms of a name are not the name: other compositions of its characters, characters
+// that look alike, streams of NTFS, escapes of URLs and shells, and names of any length.
+func TestAnotherFormOfANameIsNotTheName(t *testing.T) {
+	longest := strings.Repeat("n", 255)
+	f, _ := project(t, map[string]string{".git/config": "secret", "caf\u00e9.txt": "x", longest: "x"})
+	for path, reason := range map[string]string{
+		"cafe\u0301.txt":                  "there is no",
+		".git::$INDEX_ALLOCATION/config":  "there is no",
+		"main.go::$DATA":                  "there is no",
+		".g\u0131t/config":                "there is no", // a dotless i
+		"\uff0egit/config":                "there is no", // a full-width dot
+		".git\u00a0/config":               "there is no",
+		".git\u034f/config":               "there is no", // a joiner without a width
+		".g\u200cit/config":               "control",
+		"\u2024\u2024/secret.txt":         "there is no", // one-dot leaders
+		"\uff0e\uff0e/secret.txt":         "there is no",
+		"%2e%2e/secret.txt":               "there is no",
+		"file:///secret.txt":              "there is no",
+		"${HOME}/secret.txt":              "there is no",
+		longest + "n":                     "cannot be read",
+		strings.Repeat("a/", 199) + "b":   "there is no a",
+		strings.Repeat("a/", 201) + "b":   "more than the 400",
+		longest + "/" + longest + "/../x": "more than the 400",
+	} {
+		refused(t, f, path, reason)
+	}
+	for _, path := range []string{"caf\u00e9.txt", longest} {
+		if got, err := call(t, f, Read, map[string]any{"path": path}); err != nil || got != "x" {
+			t.Errorf("%.20s: %q, %v", path, got, err)
+		}
+	}
+}
+
 func TestTheFolderOfSessionsIsPrivateWhateverItsName(t *testing.T) {
 	_, dir := project(t, map[string]string{"chats/sessions/x.jsonl": "secret\n", "a/chats": "not the sessions\n"})
 	f, err := Open(dir, filepath.Join(dir, "chats"))

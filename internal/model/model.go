@@ -44,7 +44,7 @@ type Request struct {
 	MaxTokens int       // limit of the answer; 0: until the model ends it, or the window is full
 	Sampling  *Sampling // nil: the server's setting
 	NoThink   bool      // a model with optional thinking must not think
-	OneOff    bool      // no later request continues this one: a server that still reads its prompt when the context ends is stopped, if possible
+	MayUnload bool      // nothing else needs the model: if the context ends while the server reads the prompt, the model is unloaded where only that stops it
 }
 
 // Sampling fixes how tokens are drawn. Temperature 0 takes the likeliest.

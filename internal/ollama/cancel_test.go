@@ -71,8 +71,8 @@ func TestTheConnectionIsClosedWhenTheContextEnds(t *testing.T) {
 		"in a refusal":        func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return false },
 		"after a redirection": redirected,
 	} {
-		for _, oneOff := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", one-off ", oneOff), func(t *testing.T) {
+		for _, mayUnload := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", may unload ", mayUnload), func(t *testing.T) {
 				s := slowly(t, begin)
 				c, err := ollama.New(s.URL)
 				if err != nil {
@@ -86,7 +86,7 @@ func TestTheConnectionIsClosedWhenTheContextEnds(t *testing.T) {
 				defer end()
 				done, heard := make(chan error, 1), make(chan model.Delta, 9)
 				go func() {
-					_, err := c.Chat(ctx, model.Request{Model: "m", Messages: user("hi"), OneOff: oneOff}, func(d model.Delta) error { heard <- d; return nil })
+					_, err := c.Chat(ctx, model.Request{Model: "m", Messages: user("hi"), MayUnload: mayUnload}, func(d model.Delta) error { heard <- d; return nil })
 					done <- err
 				}()
 				came(t, "the request", s.reached)
@@ -99,7 +99,7 @@ func TestTheConnectionIsClosedWhenTheContextEnds(t *testing.T) {
 					t.Errorf("error is %v", err)
 				}
 				came(t, "the end of the connection", s.gone)
-				if told := len(s.unloaded) > 0; told != (oneOff && !writes) {
+				if told := len(s.unloaded) > 0; told != (mayUnload && !writes) {
 					t.Errorf("unload requests: %v", told)
 				}
 			})
@@ -131,12 +131,12 @@ func TestRealServerStopsReadingAnAbandonedPrompt(t *testing.T) {
 	if _, err := direct.Chat(t.Context(), model.Request{Model: ollamatest.Chat, Window: window, Messages: user("hi"), MaxTokens: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, oneOff := range []bool{false, true} {
+	for _, mayUnload := range []bool{false, true} {
 		asked := counter.Requests("/api/chat")
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.Chat(ctx, model.Request{Model: ollamatest.Chat, Window: window, Messages: user(lines(t, 0, 500)), OneOff: oneOff, MaxTokens: 1}, nil)
+			_, err := c.Chat(ctx, model.Request{Model: ollamatest.Chat, Window: window, Messages: user(lines(t, 0, 500)), MayUnload: mayUnload, MaxTokens: 1}, nil)
 			done <- err
 		}()
 		until(t, "the request", func() bool { return counter.Requests("/api/chat") > asked })
@@ -151,7 +151,7 @@ func TestRealServerStopsReadingAnAbandonedPrompt(t *testing.T) {
 			}
 			return loaded
 		}
-		if !oneOff {
+		if !mayUnload {
 			if !loaded() {
 				t.Error("the model is unloaded, though later requests may go on from this one")
 			}

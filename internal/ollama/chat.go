@@ -27,7 +27,7 @@ import (
 //
 // If ctx ends, Chat closes the connection. A server that is writing then stops. A
 // server that is reading the prompt continues to its end (0.17.4), and delays the next
-// request; therefore the model is unloaded after a [model.Request.OneOff].
+// request; therefore the model is unloaded if [model.Request.MayUnload] allows it.
 func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
 	const what = "chat with"
 	request, err := c.newRequest(r)
@@ -36,7 +36,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	}
 	a := answer{Reply: remote.Reply{Each: each, MaxPieces: remote.MaxPieces(r)}}
 	err = c.makeCall(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.addChunk) })
-	if ctx.Err() != nil && r.OneOff && !a.began {
+	if ctx.Err() != nil && r.MayUnload && !a.began {
 		c.stopReading(ctx, r.Model)
 	}
 	switch {

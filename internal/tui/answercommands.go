@@ -1,13 +1,10 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -116,35 +113,3 @@ func (s Speed) String() string {
 	}
 	return "answer: " + text
 }
-
-// attachFiles adds the files that a message names as @PATH, or as @"PATH" with blanks.
-// Other words with an @ stay what they are.
-func (t *Talk) attachFiles(ctx context.Context, text string) error {
-	for _, path := range attachedPaths(text) {
-		info, err := os.Stat(fromHome(path))
-		switch {
-		case err == nil && info.IsDir():
-			t.emitNote("%s is a folder, which is not added; name a file of it", path)
-		case err == nil:
-			if err := t.addFileCommand(ctx, path); err != nil {
-				return err
-			}
-		case strings.ContainsAny(path, "/.") && !strings.ContainsAny(path, "@:()"): // no name of a person, no address
-			t.emitNote("there is no file %s, so none is added", path)
-		}
-	}
-	return nil
-}
-
-// attachedPaths returns the paths after an @ at the beginning of a word.
-func attachedPaths(text string) []string {
-	var paths []string
-	for _, m := range attachment.FindAllStringSubmatch(text, -1) {
-		if path := cmp.Or(m[1], strings.TrimRight(m[2], ".,;:!?)")); path != "" {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
-
-var attachment = regexp.MustCompile(`(?:^|\s)@(?:"([^"\n]+)"|([^\s"]\S*))`)

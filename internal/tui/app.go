@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,6 +33,7 @@ type app struct {
 
 	status   Status
 	stop     func() // stops the current action; nil: there is none
+	running  queued // the input of the current action
 	doing    string
 	queue    queue
 	hint     string
@@ -83,6 +85,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return a, a.handleKey(msg)
 	case tea.PasteMsg:
+		a.leaving, a.stopping, a.hint = false, false, "" // as after a key
 		a.input.InsertString(a.pastes.Add(msg.Content))
 	case Event:
 		a.showEvent(msg)
@@ -215,7 +218,7 @@ func (a *app) releaseQueue() {
 // runInput runs a line of input.
 func (a *app) runInput(q queued) {
 	a.page.addBlock(yours, q.typed)
-	a.doing = "working"
+	a.doing, a.running = "working", q
 	a.stop = a.start(q.expanded)
 }
 
@@ -340,12 +343,25 @@ func (a *app) finishAction(err error) tea.Cmd {
 		a.page.addBlock(noted, "stopped")
 	case err != nil:
 		a.page.addBlock(failed, err.Error())
+		if errors.As(err, new(*tooLarge)) {
+			a.returnInput()
+		}
 		a.queue.held = len(a.queue.inputs) > 0 // after an error, it may no longer be what the user wants to send
 	}
 	if len(a.queue.inputs) > 0 && !a.queue.held && !a.left {
 		a.runInput(a.queue.first())
 	}
 	return nil
+}
+
+// returnInput gives the user the input of the action back, which was not sent.
+func (a *app) returnInput() {
+	if a.input.Length() > 0 {
+		a.queue.set(slices.Insert(a.queue.inputs, 0, a.running))
+		return
+	}
+	a.input.SetValue(a.running.typed)
+	a.input.MoveToEnd()
 }
 
 // transcriptLines returns the number of lines for the transcript.

@@ -288,6 +288,10 @@ func TestCtrlCStopsAnAnswerNotTheSession(t *testing.T) {
 	if d.keys("ctrl+c"); d.quit {
 		t.Error("left though a key was pressed between")
 	}
+	d.send(tea.PasteMsg{Content: "y"})
+	if d.keys("ctrl+c"); d.quit {
+		t.Error("left though something was pasted between")
+	}
 	if d.keys("ctrl+c"); !d.quit {
 		t.Error("not left after the second Ctrl+C")
 	}

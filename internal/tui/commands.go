@@ -6,14 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
@@ -35,9 +31,9 @@ func commands() []command {
 		{"compact", "[NOTE]", "compact now; the note is an instruction for the summary", (*Talk).compactCommand},
 		{"undo", "", "undo the newest compaction", (*Talk).undoCommand},
 		{"why", "", "what the newest compaction did, or why there was none", (*Talk).whyCommand},
-		{"pin", "[ID|last]", "never change or drop a message; without ID: list messages", (*Talk).pinCommand},
+		{"pin", "[ID|last]", "keep a message as it is; without ID: list messages", (*Talk).pinCommand},
 		{"files", "", "the files in the conversation", (*Talk).filesCommand},
-		{"add", "FILE", "put a file into the conversation", (*Talk).addFileCommand},
+		{"add", "FILE", "put a file into the conversation; FILE:1-200 is a part", (*Talk).addFileCommand},
 		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recallCommand},
 		{"dropped", "", "what the newest compaction removed, decisions first", (*Talk).droppedCommand},
 		{"retry", "", "have the model answer again if it failed or was stopped", (*Talk).retryCommand},
@@ -84,8 +80,14 @@ func (t *Talk) Do(ctx context.Context, line string) error {
 
 func (t *Talk) helpCommand(context.Context, string) error {
 	var b strings.Builder
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "%-18s  %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.about)
+	all := commands()
+	use := func(c command) string { return strings.TrimSpace("/" + c.name + " " + c.args) }
+	width := 0
+	for _, c := range all {
+		width = max(width, len(use(c)))
+	}
+	for _, c := range all {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, use(c), c.about)
 	}
 	b.WriteString("@FILE in a message puts the file before it; Tab completes commands and paths\n")
 	b.WriteString("Enter sends, Alt+Enter or Ctrl+J begins a line, PgUp and PgDn scroll\n")
@@ -164,65 +166,6 @@ func (t *Talk) listPins(all chat.Transcript) error {
 	return nil
 }
 
-// maxFile is the largest size of an added file; such a file fills a window of
-// 250,000 tokens.
-const maxFile = 1 << 20
-
-func (t *Talk) addFileCommand(ctx context.Context, path string) error {
-	if path == "" {
-		return errors.New("/add needs the path of a file")
-	}
-	path = fromHome(path)
-	text, err := readText(path)
-	if err != nil {
-		return err
-	}
-	t.emitNote("%s: %s bytes", path, screen.Grouped(len(text)))
-	report, err := t.session.AddFile(ctx, path, text)
-	t.noteReport(report)
-	if u := t.session.Usage(); err == nil && u.Tokens > u.Budget {
-		t.emitNote("the conversation is over its budget; it will be compacted before the next answer, or now by /compact")
-	}
-	return err
-}
-
-// fromHome returns a path with the user's home folder in place of a leading ~/.
-func fromHome(path string) string {
-	rest, ok := strings.CutPrefix(path, "~/")
-	home, err := os.UserHomeDir()
-	if !ok || err != nil {
-		return path
-	}
-	return filepath.Join(home, rest)
-}
-
-// readText returns the text of a text file.
-func readText(path string) (string, error) {
-	// Stat first: opening a pipe waits for its other end.
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("add file: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("add file %s: it is not a plain file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("add file: %w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("add file: %w", err)
-	case len(b) > maxFile:
-		return "", fmt.Errorf("add file %s: it is larger than %s bytes; add a part of it", path, screen.Grouped(maxFile))
-	case !utf8.Valid(b) || strings.ContainsRune(string(b), 0):
-		return "", fmt.Errorf("add file %s: it is not text in UTF-8", path)
-	}
-	return string(b), nil
-}
-
 // recallCommand prints what the tool recall would return; two words, an id and a number,
 // ask for one message.
 func (t *Talk) recallCommand(ctx context.Context, what string) error {
@@ -273,10 +216,18 @@ func (t *Talk) droppedCommand(ctx context.Context, _ string) error {
 	return nil
 }
 
+// retryCommand has the model answer again. An incomplete answer is removed before that:
+// servers take an answer at the end of a conversation as the beginning of the next one.
 func (t *Talk) retryCommand(ctx context.Context, _ string) error {
 	all := t.session.Messages()
-	if len(all) == 0 || all[len(all)-1].Role == chat.System {
+	last := len(all) - 1
+	if last < 0 || all[last].Role == chat.System {
 		return errors.New("there is nothing to answer yet")
+	}
+	if last > 0 && isIncomplete(all[last]) {
+		if err := t.session.Rewind(ctx, all[last-1].ID); err != nil {
+			return err
+		}
 	}
 	return t.Answer(ctx)
 }

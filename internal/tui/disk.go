@@ -52,9 +52,10 @@ type Options struct {
 
 	Notice string // shown when the chat begins; "" for none
 
-	// OwnSummaries says that the model of the chat writes the summaries, too. A server
-	// keeps one prompt of a model: a summary displaces that of the conversation.
-	OwnSummaries bool
+	// Summarizes reports whether a model writes the summaries; nil: none does. A server
+	// keeps one prompt of a model: if it is the chat's own, a summary displaces that of
+	// the conversation.
+	Summarizes func(model string) bool
 
 	progress func(summarize.Progress) // of summaries; nil: that of the chat itself
 }

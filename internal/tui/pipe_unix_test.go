@@ -14,7 +14,7 @@ func TestAPipeIsNoFileToAdd(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip("no pipes here:", err)
 	}
-	if _, err := readText(path); err == nil || !strings.Contains(err.Error(), "not a plain file") {
+	if _, err := readText(t.Context(), path); err == nil || !strings.Contains(err.Error(), "not a plain file") {
 		t.Errorf("err = %v", err)
 	}
 }

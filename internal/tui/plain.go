@@ -62,6 +62,9 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 			fmt.Fprint(out, "> ")
 		}
 		line, ok := l.nextLine()
+		if prompt && (!ok || line.last) { // what follows begins a line: no Enter was echoed
+			fmt.Fprintln(out)
+		}
 		if !ok {
 			return nil
 		}

@@ -368,7 +368,7 @@ func TestPreparationStopsForTheUser(t *testing.T) {
 func TestTheChatsOwnModelPreparesNothing(t *testing.T) {
 	s := newSlow()
 	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Steady, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says("noted"))
-	x.o.OwnSummaries = true
+	x.o.Summarizes = func(model string) bool { return model == "smol" }
 	x.prepareRound(t.Context())()
 	if x.preparing.Load() {
 		t.Error("a round is prepared")

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -71,6 +72,41 @@ func waitingText(name string, silent time.Duration, began bool) string {
 	}
 	return fmt.Sprintf("waiting for %s %s; %s so far, ^C stops it", name, state, screen.Plural(int(silent.Seconds()), "second"))
 }
+
+// minColumn is the minimum width of a last column beside the others.
+const minColumn = 26
+
+// wrapColumns breaks a line whose columns have two blanks or more between them: the last
+// column continues below its beginning or, if it would be narrow, on lines of its own.
+func wrapColumns(line string, width int) []string {
+	if ansi.StringWidth(line) <= width {
+		return []string{line}
+	}
+	before, last := line, ""
+	if at := strings.LastIndex(strings.TrimRight(line, " "), "  "); at >= 0 && strings.TrimSpace(line[:at]) != "" {
+		before, last = line[:at+2], line[at+2:]
+	}
+	if last == "" {
+		return wrapLine(line, width)
+	}
+	var lines []string
+	indent := ansi.StringWidth(before)
+	if width-indent < minColumn {
+		lines = wrapLine(gaps.ReplaceAllString(strings.TrimSpace(before), "  "), width)
+		before, indent = "", min(4, width/8)
+	}
+	for _, l := range wrapLine(last, width-indent) {
+		if before == "" {
+			before = strings.Repeat(" ", indent)
+		}
+		lines = append(lines, before+l)
+		before = ""
+	}
+	return lines
+}
+
+// gaps matches what separates columns.
+var gaps = regexp.MustCompile(`  +`)
 
 // wrapLine breaks a line into lines of at most width columns: after the last blank
 // that fits, which is removed, or between two characters if there is none. Blanks

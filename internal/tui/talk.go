@@ -87,6 +87,12 @@ const (
 	brokenMark  = "[cut off: the server did not finish]"
 )
 
+// isIncomplete reports whether m is an incomplete answer.
+func isIncomplete(m chat.Message) bool {
+	text := m.Text()
+	return m.Role == chat.Assistant && !m.HasCalls() && (strings.HasSuffix(text, "\n"+stoppedMark) || strings.HasSuffix(text, "\n"+brokenMark))
+}
+
 // errSilent reports an empty answer, which is not added to the conversation.
 var errSilent = errors.New("the model said nothing; /retry asks it again")
 
@@ -104,6 +110,9 @@ const endTokens = 4
 
 // Name returns the name of the session.
 func (t *Talk) Name() string { return t.session.ID() }
+
+// Model returns the present model.
+func (t *Talk) Model() Model { return t.model }
 
 // Messages returns the current conversation.
 func (t *Talk) Messages() chat.Transcript { return t.session.Messages() }
@@ -129,17 +138,28 @@ func (t *Talk) emitNote(format string, args ...any) {
 	t.emitEvent(Event{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }
 
-// Send adds the user's text and has it answered. The text stays in the conversation
-// after an error in the answer.
+// Send adds the user's text and the files that it names, and has it answered. The text
+// stays in the conversation after an error in the answer. If it cannot fit, the error is
+// a [tooLarge], and nothing is added.
 func (t *Talk) Send(ctx context.Context, text string) error {
 	if err := t.settleCalls(ctx); err != nil {
 		return err
 	}
-	if err := t.attachFiles(ctx, text); err != nil {
+	attached, err := t.readAttached(ctx, text)
+	if err != nil {
 		return err
 	}
+	typed := chat.NewText(chat.User, text)
+	if err := t.checkRoom(attached, typed); err != nil {
+		return err
+	}
+	for _, f := range attached {
+		if err := t.addFile(ctx, f); err != nil {
+			return err
+		}
+	}
 	before := t.session.Usage().Tokens
-	if err := t.addMessage(ctx, chat.NewText(chat.User, text)); err != nil {
+	if err := t.addMessage(ctx, typed); err != nil {
 		return err
 	}
 	const newest = 3
@@ -213,7 +233,7 @@ func (t *Talk) prepareRound(ctx context.Context) (stop func()) {
 	if _, builtIn := t.o.Config.Summary.Summarizer.(summarize.Extractive); builtIn || t.o.Config.Summary.Summarizer == nil {
 		return func() {}
 	}
-	if t.o.OwnSummaries { // the next message would end it, and the server would read the whole conversation again
+	if t.o.Summarizes != nil && t.o.Summarizes(t.model.Name) { // the next message would end it, and the server would read the whole conversation again
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

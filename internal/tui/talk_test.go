@@ -296,6 +296,12 @@ func TestAStoppedAnswerIsKept(t *testing.T) {
 	if err := x.Do(t.Context(), "/retry"); err != nil {
 		t.Error(err)
 	}
+	asked := x.chat.asked[1].Messages
+	if last := asked[len(asked)-1]; last.Text() != "hello" {
+		t.Errorf("/retry asks with %q at the end, which a server would continue", last.Text())
+	}
+	equal(t, x.said(), []string{"user: hello", "assistant: the whole answer"})
+	x.checkDisk(t)
 }
 
 func TestABrokenAnswerIsKept(t *testing.T) {

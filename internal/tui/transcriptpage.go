@@ -40,6 +40,7 @@ type style struct {
 	paint        screen.Paint
 	most         int  // maximum number of shown lines; 0: all
 	markdown     bool // the text is Markdown
+	columns      bool // its lines can have columns; it is added as a whole
 }
 
 var (
@@ -47,7 +48,7 @@ var (
 	theirs      = style{markdown: true}
 	unsentInput = style{first: "> ", ascii: "> "}
 	thinking    = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
-	noted       = style{first: "· ", ascii: "- ", paint: screen.Dim}
+	noted       = style{first: "· ", ascii: "- ", paint: screen.Dim, columns: true}
 	result      = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
 	asks        = style{first: "? ", ascii: "? ", paint: screen.Yellow}
 	warned      = style{first: "! ", ascii: "! ", paint: screen.Yellow}
@@ -207,6 +208,15 @@ func (p *transcriptPage) wrapBlock(b *block) {
 		return
 	}
 	room := b.width - len([]rune(b.style.first))
+	if b.style.columns {
+		for line := range strings.SplitSeq(rest, "\n") {
+			for _, l := range wrapColumns(line, room) {
+				b.lines = append(b.lines, p.drawLine(b, len(b.lines), l))
+			}
+		}
+		b.from = len(text)
+		return
+	}
 	last := ""
 	b.tail = nil
 	for line := range strings.SplitSeq(rest, "\n") {

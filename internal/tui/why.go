@@ -121,6 +121,10 @@ func filesInMessage(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
 			size = copies[0].Size
 		}
 		if path := attachedPath(m); path != "" {
+			if len(copies) == 0 {
+				_, body, _ := strings.Cut(m.Text(), "\n")
+				size = len(strings.TrimSuffix(body, "</file>"))
+			}
 			yield(shownPath(path), size)
 			return
 		}

@@ -83,3 +83,40 @@ func TestNothingOnThePageSteersTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestColumnsOnNarrowScreens(t *testing.T) {
+	const files, help = "  1,234 bytes  whole     m4  internal/tui/app.go", "/temperature [N|off]  how freely the model chooses its words"
+	for _, test := range []struct {
+		line  string
+		width int
+		want  []string
+	}{
+		{help, 80, []string{help}},
+		{help, 50, []string{"/temperature [N|off]  how freely the model chooses", "                      its words"}},
+		{help, 38, []string{"/temperature [N|off]", "    how freely the model chooses its", "    words"}},
+		{help, 12, []string{"/temperature", "[N|off]", " how freely", " the model", " chooses its", " words"}},
+		{files, 38, []string{"1,234 bytes  whole  m4", "    internal/tui/app.go"}},
+		{"no columns, but too long", 12, []string{"no columns,", "but too long"}},
+		{"    indented, and too long", 16, []string{"    indented,", "and too long"}},
+		{"", 12, []string{""}},
+	} {
+		if got := wrapColumns(test.line, test.width); strings.Join(got, "|") != strings.Join(test.want, "|") {
+			t.Errorf("%q in %d columns is\n%q, want\n%q", test.line, test.width, got, test.want)
+		}
+	}
+	d := drive(screen.Screen{}, 40, 60)
+	x := open(t, 8192)
+	told, err := x.does(t, "/help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.send(Event{Kind: Noted, Text: told, Status: d.status})
+	if s := d.screenshot(t); !strings.Contains(s, "\n  /temperature [N|off]\n      how freely the model chooses its\n      words, from 0 to 2\n") {
+		t.Errorf("/help on 40 columns:\n%s", s)
+	}
+	for l := range strings.SplitSeq(told, "\n") { // on 80, each is one line
+		if strings.HasPrefix(l, "/") && (len(l) > 78 || l[20:22] != "  " || l[22] == ' ') {
+			t.Errorf("/help is not in columns: %q", l)
+		}
+	}
+}
