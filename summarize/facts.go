@@ -262,7 +262,7 @@ func (n *itemList) listFacts() []*fact {
 			if x.weight < 0 || x.weight == 0 && k.kind == command || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
-			if k.kind == request && x != n.asked && x.end == "" && n.isRule(x) {
+			if k.kind == request && n.asked != nil && x != n.asked && x.end == "" && n.isRule(x) {
 				continue // it is only that
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
