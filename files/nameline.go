@@ -20,10 +20,20 @@ const (
 
 // A nameLine is a line that says something about names.
 type nameLine struct {
-	text  string
-	names []int32 // in Names.found
-	order int     // from the newest line
-	gain  float64 // for its tokens, at most
+	text    string
+	names   []int32  // in Names.found
+	order   int      // from the newest line
+	gain    float64  // for its tokens, at most
+	entry   entry    // of a line of a listing
+	listing *listing // that it can be a part of; nil: none
+}
+
+// length returns the bytes that the line takes, of a shared line its part.
+func (l *nameLine) length() int {
+	if l.listing == nil {
+		return len(l.text) + lineCost
+	}
+	return len(l.entry.base) + 1 + (len(l.listing.head)+lineCost)/l.listing.members
 }
 
 // Lines returns lines of the removed messages, in at most maxTokens, for names that
@@ -44,7 +54,7 @@ func (n *Names) Lines(maxTokens int, count func(string) int) []string {
 				sum += worth[k]
 			}
 		}
-		return sum / float64(len(l.text)+lineCost)
+		return sum / float64(l.length())
 	}
 	for _, l := range queue {
 		l.gain = gain(l)
@@ -58,9 +68,9 @@ func (n *Names) Lines(maxTokens int, count func(string) int) []string {
 			heap.Fix(&queue, 0)
 			continue
 		} else if now > 0 {
-			if size := count(l.text) + 1; size <= maxTokens {
+			if size := l.added(count); size <= maxTokens {
 				maxTokens -= size
-				taken = append(taken, l)
+				taken = l.take(taken, size)
 				for _, k := range l.names {
 					done[k] = true
 				}
@@ -72,8 +82,35 @@ func (n *Names) Lines(maxTokens int, count func(string) int) []string {
 	out := make([]string, len(taken))
 	for i, l := range taken {
 		out[i] = l.text
+		if l.listing != nil && len(l.listing.taken) > 1 {
+			out[i] = l.listing.text()
+			for _, of := range l.listing.taken {
+				for _, k := range of.names {
+					n.present[k] = true
+				}
+			}
+		}
 	}
 	return out
+}
+
+// added returns the tokens that l adds to the lines that are taken.
+func (l *nameLine) added(count func(string) int) int {
+	if l.listing == nil || len(l.listing.taken) == 0 {
+		return count(l.text) + 1
+	}
+	return max(0, count(l.listing.text(l))+1-l.listing.size)
+}
+
+// take adds l, of so many tokens, to the lines that are taken: of a listing the first.
+func (l *nameLine) take(lines []*nameLine, size int) []*nameLine {
+	if l.listing != nil {
+		l.listing.size += size
+		if l.listing.taken = append(l.listing.taken, l); len(l.listing.taken) > 1 {
+			return lines
+		}
+	}
+	return append(lines, l)
 }
 
 const (
@@ -92,7 +129,11 @@ func (n *Names) candidateLines() (queue nameLineQueue) {
 			continue
 		}
 		if len(l.text) <= maxNameLine {
-			queue = append(queue, &nameLine{text: l.text, names: names, order: order})
+			of := &nameLine{text: l.text, names: names, order: order}
+			if e, ok := entryOf(l.text, l.dir); ok {
+				of.entry = e
+			}
+			queue = append(queue, of)
 		}
 		if len(l.text) > 2*(pathBefore+pathAfter) {
 			for _, k := range names {
@@ -102,6 +143,7 @@ func (n *Names) candidateLines() (queue nameLineQueue) {
 			}
 		}
 	}
+	queue.joinListings()
 	return queue
 }
 
