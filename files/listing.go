@@ -7,38 +7,34 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A listing is a line that shows several files of one directory: git's M src/{a,b}.go
-// stands for two lines of a listing, in a third of their tokens.
+// A listing is the lines that show files of one directory. Those that do not fit share
+// one: git's M src/{a.go,b.go} stands for two lines, in a third of their tokens.
 type listing struct {
-	head    string      // of each line, up to the end of the directory
-	members int         // lines that can be in it
-	taken   []*nameLine // lines that are in it
-	size    int         // tokens
+	head  string // of each line, up to the end of the directory
+	lines []*nameLine
 }
 
-// An entry is the file that a line of a listing names.
-type entry struct{ head, base string }
-
-// entryOf returns the entry of a line that has a path and at most a state of git before
-// it, or that ls -l printed of a directory.
-func entryOf(line, dir string) (e entry, ok bool) {
+// entryOf returns what comes before the file that a line of a listing shows, and the
+// file's name. The line has a path and at most a state of git before it; or ls -l printed
+// it of a directory.
+func entryOf(line, dir string) (head, base string, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) == 0 {
-		return e, false
+		return "", "", false
 	}
 	last := fields[len(fields)-1]
-	if dir != "" {
-		return entry{dir, last}, isMode(fields[0]) && !strings.Contains(last, "/")
+	if dir != "" && isMode(fields[0]) {
+		return dir, last, !strings.Contains(last, "/")
 	}
 	at := strings.LastIndexByte(last, '/') + 1
-	if at == 0 || at == len(last) || strings.ContainsAny(last, "{},()[]\"'`*|:=") || strings.Trim(last[at:], ".") == "" {
-		return e, false
+	if at == 0 || at == len(last) || strings.ContainsAny(last, "{},()[]\"'`*|:=") {
+		return "", "", false
 	}
 	state := fields[:len(fields)-1]
 	if len(state) > 0 && !isGitState(strings.Join(state, " ")) {
-		return e, false
+		return "", "", false
 	}
-	return entry{strings.Join(append(state, last[:at]), " "), last[at:]}, true
+	return strings.Join(append(state, last[:at]), " "), last[at:], true
 }
 
 // isGitState reports whether s is what git writes before a changed path.
@@ -78,46 +74,89 @@ func listedDirectory(call chat.Part) string {
 	return ""
 }
 
-// text returns the line of what is taken and of more, oldest first.
-func (g *listing) text(more ...*nameLine) string {
-	lines := append(slices.Clone(g.taken), more...)
-	if len(lines) == 1 {
-		return lines[0].text
+// eachPathInside calls yield with the names that are paths from deeper directories to
+// the file of a path.
+func (n *Names) eachPathInside(path string, yield func(k int32)) {
+	for _, rest, ok := strings.Cut(path, "/"); ok; _, rest, ok = strings.Cut(rest, "/") {
+		if k, known := n.at[rest]; known {
+			yield(k)
+		}
 	}
+}
+
+// joinListings lets the lines of a queue that show files of one directory have one
+// listing, and returns the listings, that of the newest line first.
+func (q nameLineQueue) joinListings() (listings []*listing) {
+	of := make(map[string]*listing)
+	for _, l := range q {
+		if l.listing == nil {
+			continue
+		}
+		g := of[l.listing.head]
+		if g == nil {
+			g = l.listing
+			of[g.head] = g
+			listings = append(listings, g)
+		}
+		g.lines = append(g.lines, l)
+		l.listing = g
+	}
+	return listings
+}
+
+// minShared is the minimum number of lines that share one.
+const minShared = 3
+
+// sharedLine returns the line that those lines of a listing share which were not taken
+// and have names that are nowhere, nil for none. Lines that were taken share it too
+// until it fits.
+func (p *linePicker) sharedLine(g *listing) *nameLine {
+	var shared, taken []*nameLine
+	for _, l := range g.lines {
+		if l.taken {
+			taken = append(taken, l)
+		} else if p.gain(l) > 0 {
+			shared = append(shared, l)
+		}
+	}
+	if len(shared) < minShared {
+		return nil
+	}
+	left := p.left
+	for n := len(taken); ; n-- {
+		if text := g.join(append(slices.Clone(shared), taken[n:]...)); p.count(text)+1 <= left {
+			return p.takeShared(g, text, append(shared, taken[n:]...), left)
+		}
+		if n == 0 {
+			return nil
+		}
+		left += p.count(taken[n-1].text) + 1
+	}
+}
+
+// takeShared takes a line that lines of a listing share, of left tokens.
+func (p *linePicker) takeShared(g *listing, text string, shared []*nameLine, left int) *nameLine {
+	line := &nameLine{text: text, order: shared[0].order, taken: true}
+	for _, l := range shared {
+		line.order = min(line.order, l.order)
+		p.take(l)
+		l.taken = false
+		for _, k := range append(l.names, l.inside...) {
+			p.present[k] = true
+		}
+	}
+	p.left = left - p.count(text) - 1
+	return line
+}
+
+// join returns the line that lines of a listing share.
+func (g *listing) join(lines []*nameLine) string {
 	slices.SortFunc(lines, func(a, b *nameLine) int { return b.order - a.order })
 	var bases []string
 	for _, l := range lines {
-		if !slices.Contains(bases, l.entry.base) {
-			bases = append(bases, l.entry.base)
+		if !slices.Contains(bases, l.base) {
+			bases = append(bases, l.base)
 		}
-	}
-	if len(bases) == 1 {
-		return g.head + bases[0]
 	}
 	return g.head + "{" + strings.Join(bases, ",") + "}"
 }
-
-// joinListings lets the lines of a queue share a line with others of their listing.
-func (q nameLineQueue) joinListings() {
-	listings := make(map[string]*listing)
-	for _, l := range q {
-		if l.entry.base == "" {
-			continue
-		}
-		g := listings[l.entry.head]
-		if g == nil {
-			g = &listing{head: l.entry.head}
-			listings[l.entry.head] = g
-		}
-		g.members++
-		l.listing = g
-	}
-	for _, l := range q {
-		if l.listing != nil && l.listing.members < minListed {
-			l.listing = nil
-		}
-	}
-}
-
-// minListed is the minimum number of lines that share one.
-const minListed = 3
