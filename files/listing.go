@@ -23,8 +23,8 @@ func entryOf(line, dir string) (head, base string, ok bool) {
 		return "", "", false
 	}
 	last := fields[len(fields)-1]
-	if dir != "" && isMode(fields[0]) {
-		return dir, last, !strings.Contains(last, "/")
+	if dir != "" && isMode(fields[0]) { // with more fields a name has blanks, or is a link
+		return dir, last, len(fields) <= modeFields && !strings.Contains(last, "/")
 	}
 	at := strings.LastIndexByte(last, '/') + 1
 	if at == 0 || at == len(last) || strings.ContainsAny(last, "{},()[]\"'`*|:=") {
@@ -46,8 +46,10 @@ func isGitState(s string) bool {
 	return len(s) <= 2 && strings.Trim(s, "MADRCTU?!") == ""
 }
 
-// modeBytes is the length of a mode as ls -l prints it: -rw-r--r--.
-const modeBytes = 10
+const (
+	modeBytes  = 10 // length of a mode as ls -l prints it: -rw-r--r--
+	modeFields = 9  // of a line that it begins
+)
 
 func isMode(s string) bool {
 	return len(s) >= modeBytes && strings.IndexByte("-dlbcps", s[0]) >= 0 && strings.Trim(s[1:modeBytes], "rwxsStT-") == ""
@@ -141,7 +143,7 @@ func (p *linePicker) takeShared(g *listing, text string, shared []*nameLine, lef
 		line.order = min(line.order, l.order)
 		p.take(l)
 		l.taken = false
-		for _, k := range append(l.names, l.inside...) {
+		for _, k := range slices.Concat(l.names, l.inside) {
 			p.present[k] = true
 		}
 	}
