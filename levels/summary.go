@@ -81,15 +81,6 @@ func (w Writer) contentLimit(v View) int {
 	return max(0, w.Max-v.Size(empty))
 }
 
-// withLines returns w with more tokens for lines of names, if it has any: half of what
-// excerpts leave of their room, the rest delays the next round.
-func (w Writer) withLines(tokens int) Writer {
-	if w.Lines > 0 && tokens > 0 {
-		w.Max, w.Lines, w.Ledger = w.Max+tokens, w.Lines+tokens, w.Ledger+tokens
-	}
-	return w
-}
-
 // sizedRecall has about the size of any recall id.
 const sizedRecall = "0123abcd"
 
@@ -160,9 +151,7 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	}
 	text, facts = clean(text), clean(facts)
 	said := text + "\n" + facts
-	space := w.excerptRoom(v, c, said)
-	files := clean(pickExcerpts(v, c, space))
-	w = w.withLines((space - v.Count(files)) / 2)
+	files := clean(pickExcerpts(v, c, w.excerptRoom(v, c, said)))
 	room := w.contentLimit(v)
 	original, all := c.original(v)
 	secret := func(text string) bool { return clean(text) != text }
