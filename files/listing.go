@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,11 +24,14 @@ func entryOf(line, dir string) (head, base string, ok bool) {
 		return "", "", false
 	}
 	last := fields[len(fields)-1]
+	if strings.ContainsAny(last, "{},()[]\"'`*|:=") {
+		return "", "", false
+	}
 	if dir != "" && isMode(fields[0]) { // with more fields a name has blanks, or is a link
 		return dir, last, len(fields) <= modeFields && !strings.Contains(last, "/")
 	}
 	at := strings.LastIndexByte(last, '/') + 1
-	if at == 0 || at == len(last) || strings.ContainsAny(last, "{},()[]\"'`*|:=") {
+	if at == 0 || at == len(last) {
 		return "", "", false
 	}
 	state := fields[:len(fields)-1]
@@ -106,12 +110,12 @@ func (q nameLineQueue) joinListings() (listings []*listing) {
 	return listings
 }
 
-// minShared is the minimum number of lines that share one.
-const minShared = 3
+// minShared and maxShared are the limits of how many lines that were not taken share one.
+const minShared, maxShared = 3, 64
 
 // sharedLine returns the line that those lines of a listing share which were not taken
 // and have names that are nowhere, nil for none. Lines that were taken share it too
-// until it fits.
+// until it fits; the least wanted files are left out if it never does.
 func (p *linePicker) sharedLine(g *listing) *nameLine {
 	var shared, taken []*nameLine
 	for _, l := range g.lines {
@@ -121,23 +125,24 @@ func (p *linePicker) sharedLine(g *listing) *nameLine {
 			shared = append(shared, l)
 		}
 	}
-	if len(shared) < minShared {
-		return nil
-	}
-	left := p.left
-	for n := len(taken); ; n-- {
-		if text := g.join(append(slices.Clone(shared), taken[n:]...)); p.count(text)+1 <= left {
-			return p.takeShared(g, text, append(shared, taken[n:]...), left)
+	slices.SortStableFunc(shared, func(a, b *nameLine) int { return cmp.Compare(p.gain(b), p.gain(a)) })
+	for shared = shared[:min(len(shared), maxShared)]; len(shared) >= minShared; shared = shared[:len(shared)*3/4] {
+		left := p.left
+		for n := len(taken); n >= 0; n-- {
+			if n < len(taken) {
+				left += p.count(taken[n].text) + 1
+			}
+			lines := slices.Concat(shared, taken[n:])
+			if text := g.join(lines); p.count(text)+1 <= left {
+				return p.takeShared(text, lines, left)
+			}
 		}
-		if n == 0 {
-			return nil
-		}
-		left += p.count(taken[n-1].text) + 1
 	}
+	return nil
 }
 
 // takeShared takes a line that lines of a listing share, of left tokens.
-func (p *linePicker) takeShared(g *listing, text string, shared []*nameLine, left int) *nameLine {
+func (p *linePicker) takeShared(text string, shared []*nameLine, left int) *nameLine {
 	line := &nameLine{text: text, order: shared[0].order, taken: true}
 	for _, l := range shared {
 		line.order = min(line.order, l.order)
@@ -153,7 +158,7 @@ func (p *linePicker) takeShared(g *listing, text string, shared []*nameLine, lef
 
 // join returns the line that lines of a listing share.
 func (g *listing) join(lines []*nameLine) string {
-	slices.SortFunc(lines, func(a, b *nameLine) int { return b.order - a.order })
+	lines = slices.SortedFunc(slices.Values(lines), func(a, b *nameLine) int { return b.order - a.order })
 	var bases []string
 	for _, l := range lines {
 		if !slices.Contains(bases, l.base) {

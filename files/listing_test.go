@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,23 @@ func TestLinesOfAListingShareOneIfTheyDoNotFit(t *testing.T) {
 	}
 	if got := names.Lines(countBytes(shared), countBytes); slices.Contains(got, shared) || len(got) == 0 {
 		t.Errorf("with too little room even for a shared line: %q", got)
+	}
+}
+
+// Of a listing that does not fit even a shared line, that line has a part.
+func TestSharedLineHasWhatFits(t *testing.T) {
+	var listing strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&listing, "M work/sprints/one/part_%d.go\n", i)
+	}
+	got := NamesOf([]chat.Message{chat.NewText(chat.User, listing.String())}, nil).Lines(60, countBytes)
+	size, files := 0, 0
+	for _, line := range got {
+		size += countBytes(line) + 1
+		files += strings.Count(line, ".go")
+	}
+	if size > 60 || files < 9 {
+		t.Errorf("%d files in %d tokens: %q", files, size, got)
 	}
 }
 
