@@ -25,13 +25,14 @@ type Names struct {
 type namedLine struct {
 	text       string
 	first, end int32
+	dir        string // the directory that ls listed; "" for other lines
 }
 
 // NamesOf returns the names that removed messages have. Those of kept messages remain.
 // Both are in the order of the conversation.
 func NamesOf(removed, kept []chat.Message) *Names {
 	n := &Names{messages: len(removed), at: make(map[string]int32)}
-	s := nameScan{Names: n, known: make(map[string]bool), replaced: make(map[string]bool), parameters: newParameters()}
+	s := nameScan{Names: n, known: make(map[string]bool), replaced: make(map[string]bool), parameters: newParameters(), results: make(map[string][2]int)}
 	for i := len(removed) - 1; i >= 0; i-- {
 		s.scanMessage(removed[i], i)
 	}
@@ -117,6 +118,7 @@ type nameScan struct {
 	known      map[string]bool // lines
 	replaced   map[string]bool // lines that a newer edit replaced
 	parameters parameters
+	results    map[string][2]int // lines of the results whose calls are not read yet, by id
 }
 
 func (s *nameScan) scanMessage(m chat.Message, i int) {
@@ -135,11 +137,31 @@ func (s *nameScan) scanMessage(m chat.Message, i int) {
 			}
 		}
 		slices.Reverse(s.lines[first:])
+		s.linkListing(m.Parts[k], first)
 		for _, l := range texts {
 			if replaces && isReplacedText(l.key) {
 				for line := range strings.SplitSeq(l.value, "\n") {
 					s.replaced[strings.TrimSpace(line)] = true
 				}
+			}
+		}
+	}
+}
+
+// linkListing notes which directory the lines of a result list, if its call says so. The
+// lines of p begin at first.
+func (s *nameScan) linkListing(p chat.Part, first int) {
+	switch p.Kind {
+	case chat.Result:
+		s.results[p.ID] = [2]int{first, len(s.lines)}
+	case chat.Call:
+		lines, ok := s.results[p.ID]
+		if delete(s.results, p.ID); !ok || lines[0] == lines[1] {
+			return
+		}
+		if dir := listedDirectory(p); dir != "" {
+			for i := range s.lines[lines[0]:lines[1]] {
+				s.lines[lines[0]+i].dir = dir
 			}
 		}
 	}
@@ -181,7 +203,7 @@ func (s *nameScan) scanLine(line string, of lineSource) {
 		return
 	}
 	s.known[line] = true
-	s.lines = append(s.lines, namedLine{line, first, int32(len(s.placed))})
+	s.lines = append(s.lines, namedLine{text: line, first: first, end: int32(len(s.placed))})
 }
 
 // markerNames begins the line of a marker that lists names.

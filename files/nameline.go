@@ -20,60 +20,103 @@ const (
 
 // A nameLine is a line that says something about names.
 type nameLine struct {
-	text  string
-	names []int32 // in Names.found
-	order int     // from the newest line
-	gain  float64 // for its tokens, at most
+	text    string
+	names   []int32 // in Names.found
+	inside  []int32 // of a line of a listing: names that are the ends of its path
+	order   int     // from the newest line
+	gain    float64 // for its tokens, at most
+	base    string  // of a line of a listing: the name of the file
+	listing *listing
+	taken   bool
 }
 
 // Lines returns lines of the removed messages, in at most maxTokens, for names that
 // remain nowhere in their place: on a line that says something about them. Each line
 // has a name that no other line has; those with the most wanted names for their length
 // come first. A line that a later edit replaced is left out, and a path in a long line is
-// shown with the words beside it. The lines are in the order of the conversation.
+// shown with the words beside it. Lines of a listing that do not fit share one. The lines
+// are in the order of the conversation.
 func (n *Names) Lines(maxTokens int, count func(string) int) []string {
-	queue := n.candidateLines()
-	worth, done := make([]float64, len(n.found)), make([]bool, len(n.found))
+	p := linePicker{Names: n, left: maxTokens, count: count, shown: make([]bool, len(n.found)), listed: make([]bool, len(n.found))}
+	p.worth = make([]float64, len(n.found))
 	for k := range n.found {
-		worth[k] = n.found[k].useLikelihood(n.messages)
+		p.worth[k] = n.found[k].useLikelihood(n.messages)
 	}
-	gain := func(l *nameLine) float64 {
-		sum := 0.0
-		for _, k := range l.names {
-			if !done[k] {
-				sum += worth[k]
-			}
+	lines := n.candidateLines()
+	listings := lines.joinListings()
+	p.pickLines(slices.Clone(lines))
+	taken := slices.DeleteFunc(lines, func(l *nameLine) bool { return !l.taken })
+	for _, g := range listings {
+		if l := p.sharedLine(g); l != nil {
+			taken = append(taken, l)
 		}
-		return sum / float64(len(l.text)+lineCost)
 	}
-	for _, l := range queue {
-		l.gain = gain(l)
-	}
-	heap.Init(&queue)
-	var taken []*nameLine
-	for len(queue) > 0 && maxTokens >= minLineTokens {
-		l := queue[0]
-		if now := gain(l); now != l.gain && now > 0 {
-			l.gain = now
-			heap.Fix(&queue, 0)
-			continue
-		} else if now > 0 {
-			if size := count(l.text) + 1; size <= maxTokens {
-				maxTokens -= size
-				taken = append(taken, l)
-				for _, k := range l.names {
-					done[k] = true
-				}
-			}
-		}
-		heap.Pop(&queue)
-	}
-	slices.SortFunc(taken, func(a, b *nameLine) int { return b.order - a.order })
+	taken = slices.DeleteFunc(taken, func(l *nameLine) bool { return !l.taken })
+	slices.SortStableFunc(taken, func(a, b *nameLine) int { return b.order - a.order })
 	out := make([]string, len(taken))
 	for i, l := range taken {
 		out[i] = l.text
 	}
 	return out
+}
+
+// A linePicker picks lines of names for a number of tokens.
+type linePicker struct {
+	*Names
+	left   int // tokens
+	count  func(string) int
+	worth  []float64 // of each name
+	shown  []bool    // names on a line that is taken
+	listed []bool    // ends of the paths on lines of listings that are taken
+}
+
+// gain returns the worth of the names that l adds, for its length. The line of a listing
+// adds no path that a longer one on another such line ends with.
+func (p *linePicker) gain(l *nameLine) float64 {
+	sum := 0.0
+	for _, k := range l.names {
+		if !p.shown[k] && !(l.listing != nil && p.listed[k]) {
+			sum += p.worth[k]
+		}
+	}
+	for _, k := range l.inside {
+		if !p.shown[k] && !p.listed[k] {
+			sum += p.worth[k]
+		}
+	}
+	return sum / float64(len(l.text)+lineCost)
+}
+
+// pickLines takes lines of a queue.
+func (p *linePicker) pickLines(queue nameLineQueue) {
+	for _, l := range queue {
+		l.gain = p.gain(l)
+	}
+	heap.Init(&queue)
+	for len(queue) > 0 && p.left >= minLineTokens {
+		l := queue[0]
+		if now := p.gain(l); now != l.gain && now > 0 {
+			l.gain = now
+			heap.Fix(&queue, 0)
+			continue
+		} else if now > 0 {
+			if size := p.count(l.text) + 1; size <= p.left {
+				p.left -= size
+				p.take(l)
+			}
+		}
+		heap.Pop(&queue)
+	}
+}
+
+func (p *linePicker) take(l *nameLine) {
+	l.taken = true
+	for _, k := range l.names {
+		p.shown[k] = true
+	}
+	for _, k := range l.inside {
+		p.listed[k] = true
+	}
 }
 
 const (
@@ -92,7 +135,16 @@ func (n *Names) candidateLines() (queue nameLineQueue) {
 			continue
 		}
 		if len(l.text) <= maxNameLine {
-			queue = append(queue, &nameLine{text: l.text, names: names, order: order})
+			of := &nameLine{text: l.text, names: names, order: order}
+			if head, base, ok := entryOf(l.text, l.dir); ok {
+				of.listing, of.base = &listing{head: head}, base
+				n.eachPathInside(head+base, func(k int32) {
+					if !n.inPlace[k] && !n.hidden[k] && !slices.Contains(names, k) {
+						of.inside = append(of.inside, k)
+					}
+				})
+			}
+			queue = append(queue, of)
 		}
 		if len(l.text) > 2*(pathBefore+pathAfter) {
 			for _, k := range names {

@@ -28,13 +28,13 @@ func truncateLevel() Level {
 // message that the model has not read gets what is free beyond that.
 func Truncate(v View, limit int) []edit.Edit {
 	f := newTruncation(v)
-	f.truncateTo(limit, limit-(limit-f.fixedTokens())/8)
+	f.truncateTo(limit, true)
 	best := f.truncationEdits()
 	left := v.tokensAfter(best, v.Separator(FitName))
 	for n, tries := left, 0; left > limit && tries < maxTries; tries++ {
 		total := f.total
 		lower := total - (n - limit) // dropped messages may leave markers, which take room too
-		if f.truncateTo(lower, lower); f.total >= total {
+		if f.truncateTo(lower, false); f.total >= total {
 			break
 		}
 		edits := f.truncationEdits()
@@ -115,27 +115,35 @@ func newTruncation(v View) *truncation {
 	}
 }
 
-// fixedTokens returns the tokens of what cannot be cut.
-func (f *truncation) fixedTokens() int {
-	sum := f.v.Fixed
+// spared returns limit without an eighth of what messages that are not fixed may have
+// of it.
+func (f *truncation) spared(limit int, fixed protection.Protection) int {
+	left := limit - f.v.Fixed
 	for i, h := range f.v.Protections {
-		if h&protection.Protected != 0 {
-			sum += f.sizes[i]
+		if h&fixed != 0 {
+			left -= f.sizes[i]
 		}
 	}
-	return sum
+	return limit - max(0, left)/8
 }
 
-// truncateTo cuts until the total is at most target. If the first user message does not
-// fit beside the stubs of the rest, it begins again with its middle: the message keeps
-// half of limit, or what the rest leaves; down to a fifth only if the rest cannot be cut
-// further.
-func (f *truncation) truncateTo(limit, target int) {
+// truncateTo cuts until the total is at most limit, and, with spare, until there is room
+// for the next message. If the first user message does not fit beside the stubs of the
+// rest, it begins again with its middle: the message keeps half of limit, or what the
+// rest leaves; down to a fifth only if the rest cannot be cut further.
+func (f *truncation) truncateTo(limit int, spare bool) {
+	target := limit
+	if spare {
+		target = f.spared(limit, protection.Pinned)
+	}
 	f.cutRest(limit, target)
 	if f.total <= limit || f.firstUser() < 0 {
 		return
 	}
 	*f = *newTruncation(f.v)
+	if spare {
+		target = f.spared(limit, protection.Protected)
+	}
 	f.cutFirstUser(target, limit/2)
 	f.cutRest(limit, target)
 	f.cutFirstUser(limit, limit/5)

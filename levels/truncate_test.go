@@ -51,3 +51,35 @@ func TestTheNewestFileIsCutToWhatIsFree(t *testing.T) {
 		}
 	}
 }
+
+// A long task counts as fixed: beside it, the newest result is cut to what is free, not
+// to a stub.
+func TestTheNewestResultHasWhatIsFreeBesideALongTask(t *testing.T) {
+	var task, listing strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&task, "Rule %d of the workflow says what has to be done in step %d.\n", i, i)
+		fmt.Fprintf(&listing, "modified: engineering/sprints/one/part%d.go\n", i)
+	}
+	in := new(script).say(chat.User, task.String()).call("git", nil, listing.String()).t
+	for i := range in {
+		in[i].ID = fmt.Sprint("m", i)
+	}
+	v := viewOf(in)
+	v.Count, v.Size, v.Sizes = four, sizeOfFour, nil
+	v.Protections = protection.Policy{}.Protections(in)
+	for _, m := range in {
+		v.Sizes = append(v.Sizes, sizeOfFour(m))
+	}
+	limit := v.Sizes[0] * 4 / 3
+	if whole := v.Total(); whole <= limit {
+		t.Fatalf("%d tokens fit %d", whole, limit)
+	}
+	out, err := edit.Apply(v.Messages, levels.Truncate(v, limit), edit.Rules{Size: sizeOfFour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := limit - v.Sizes[0]
+	if n := sizeOfFour(out[len(out)-1]); n < free/2 || n > free {
+		t.Errorf("the newest result has %d of %d free tokens:\n%s", n, free, out[len(out)-1].Text())
+	}
+}
