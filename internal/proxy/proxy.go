@@ -146,6 +146,8 @@ func (p *Proxy) Wait() { p.plans.Wait() }
 // ServeHTTP answers the proxy's own paths, and forwards every other request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hardenConnection(w, r)
+	end := time.Now().Add(p.cfg.TotalWithin)
+	limitConnection(w, end)
 	if refusal := p.admit(r); refusal != nil {
 		p.metrics.refused.Add(1)
 		if isPage(r) {
@@ -157,7 +159,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.serveOwn(w, r) {
 		return
 	}
-	ctx, stop := context.WithTimeout(r.Context(), p.cfg.TotalWithin)
+	ctx, stop := context.WithDeadline(r.Context(), end)
 	defer stop()
 	x := &exchange{began: p.cfg.Now()}
 	defer x.dropBody()
