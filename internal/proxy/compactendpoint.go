@@ -35,7 +35,7 @@ func (p *Proxy) serveCompact(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text)
 	}
-	req, err := parseCompact(body, r.Header)
+	req, err := p.decode(func() (*request, error) { return parseCompact(body, r.Header) })
 	var pass passes
 	switch {
 	case errors.As(err, &pass):
