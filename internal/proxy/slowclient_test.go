@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/internal/proxy"
 )
 
@@ -128,4 +131,60 @@ func waitForRoom(t *testing.T, within time.Duration) int {
 	close(next)
 	all.Wait()
 	return int(answered.Load())
+}
+
+// A slowStore is an archive that takes no step until next is closed.
+type slowStore struct {
+	archive.Store
+	began chan<- struct{}
+	next  <-chan struct{}
+}
+
+func (s slowStore) Put(ctx context.Context, step archive.Step) error {
+	select {
+	case s.began <- struct{}{}:
+	default:
+	}
+	select {
+	case <-s.next:
+		return s.Store.Put(ctx, step)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestAClientThatGoesInARoundLeavesNothing has a client leave while its round is archived.
+// The next request of the conversation makes the round, and is not delayed.
+func TestAClientThatGoesInARoundLeavesNothing(t *testing.T) {
+	began, next := make(chan struct{}, 1), make(chan struct{})
+	s := newSetup(t, 3000, func(c *proxy.Config) {
+		open, store := c.Open, archive.NewMemory()
+		c.Open = func(ctx context.Context, model string) (tiercompact.Config, error) {
+			cfg, err := open(ctx, model)
+			cfg.Archive = slowStore{store, began, next}
+			return cfg, err
+		}
+	})
+	body := history("", 60)
+	ctx, leave := context.WithCancel(t.Context())
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, s.Server.URL+"/api/chat", strings.NewReader(body))
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if answer, err := http.DefaultClient.Do(r); err == nil {
+			answer.Body.Close()
+		}
+	}()
+	<-began
+	leave()
+	<-gone
+	waitFor(t, "its room is free", func() bool { return s.gauge(t, "held_bytes") == 0 })
+	if len(s.received()) != 0 {
+		t.Error("its request went upstream")
+	}
+	close(next)
+	answer, _ := s.post(t, "/api/chat", body)
+	if h := answer.Header; h.Get("X-Tiercompact-Level") == "none" || h.Get("X-Tiercompact-Passed")+h.Get("X-Tiercompact-Warning") != "" || len(s.last(t)) >= len(body) {
+		t.Errorf("the next request: %d of %d bytes, %v", len(s.last(t)), len(body), h)
+	}
 }
