@@ -155,7 +155,7 @@ func (a assistant) run(t *testing.T, prompt string, goOn bool) string {
 			t.Fatal(err)
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer stop()
 	run := exec.CommandContext(ctx, a.program, r.command(a.address, prompt, goOn)...)
 	run.Dir, run.WaitDelay = a.work, 5*time.Second
