@@ -288,7 +288,7 @@ var realFiles = []int{8_000, 8_000, 8_000, 12_500, 8_000, 19_000}
 
 const (
 	realCalls = 30 // files that the model reads
-	lastWords = "All files are read, and nothing is left."
+	lastWords = "All files are read."
 )
 
 // goOnForReal carries one session of an assistant past its window at least four times: the
