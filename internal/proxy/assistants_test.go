@@ -23,13 +23,16 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/openai"
 
+	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 	"github.com/tiercompact/tiercompact/internal/proxy"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/tokens"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 const (
-	assistantCalls  = 24     // files that the scripted model reads
+	assistantCalls  = 36     // files that the scripted model reads
 	assistantWindow = 32_768 // holds the assistants' system prompts and tools
 	assistantFile   = 16_000 // bytes
 )
@@ -88,7 +91,8 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 			if _, err := os.Stat(program); err != nil {
 				t.Skip("this assistant is not installed: ", err)
 			}
-			s := newSetup(t, assistantWindow, nil)
+			var rounds roundLog
+			s := newSetup(t, assistantWindow, func(c *proxy.Config) { c.Report = rounds.add })
 			m := &scriptedModel{t: t}
 			s.answer = m.answer
 			home, work := t.TempDir(), t.TempDir()
@@ -101,15 +105,38 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 			m.work = work
 			a := assistant{name, program, s.Server.URL, home, work, `{"context":200000,"output":4096}`}
 			out := a.run(t, "Read all files.", false)
-			tokens, levels := m.sizes(s), m.calls.Load()
-			if levels < assistantCalls || !strings.Contains(out, "so glad") {
-				t.Fatalf("%d of %d files were read; it prints\n%s", levels, assistantCalls, out)
+			if n := m.calls.Load(); n < assistantCalls || !strings.Contains(out, "so glad") {
+				t.Fatalf("%d of %d files were read; it prints\n%s", n, assistantCalls, out)
 			}
-			if most := slices.Max(tokens); most > assistantWindow {
-				t.Errorf("a request has about %d tokens", most)
+			largest := 0
+			for _, body := range s.received() {
+				largest = max(largest, len(body)/4)
+				if wrong := unpaired(body); wrong != "" {
+					t.Error(wrong)
+				}
 			}
-			t.Logf("%d requests; the session read about %d tokens of files; the largest request has about %d", len(tokens), assistantCalls*assistantFile/4, slices.Max(tokens))
+			if largest > assistantWindow {
+				t.Errorf("a request has about %d tokens", largest)
+			}
+			t.Logf("%d requests; the session read about %d tokens of files; the largest request has about %d; rounds %v", len(s.received()), assistantCalls*assistantFile/4, largest, rounds.levels)
 		})
+	}
+}
+
+// A roundLog counts the rounds of a proxy by their level.
+type roundLog struct {
+	mu     sync.Mutex
+	levels map[levels.Name]int
+}
+
+func (l *roundLog) add(r proxy.RequestReport) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.levels == nil {
+		l.levels = make(map[levels.Name]int)
+	}
+	if r.Level != levels.None {
+		l.levels[r.Level]++
 	}
 }
 
@@ -128,7 +155,7 @@ func (a assistant) run(t *testing.T, prompt string, goOn bool) string {
 			t.Fatal(err)
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer stop()
 	run := exec.CommandContext(ctx, a.program, r.command(a.address, prompt, goOn)...)
 	run.Dir, run.WaitDelay = a.work, 5*time.Second
@@ -241,85 +268,136 @@ func (m *scriptedModel) call(body []byte) (name string, args func(n int64) strin
 	return "", nil
 }
 
-// sizes returns about how many tokens each request had.
-func (m *scriptedModel) sizes(s *setup) (tokens []int) {
-	for _, body := range s.received() {
-		tokens = append(tokens, len(body)/4)
-	}
-	return tokens
-}
-
 // realWindow holds the system prompts and tools of opencode and codex, and a few turns.
-const realWindow = 20_480
+const realWindow = 24_576
 
 // createShort creates a model with random weights that ends after 16 tokens.
 func createShort(t *testing.T, server string, window int) {
 	t.Helper()
-	answer, err := http.Post(server+"/api/create", "application/json", strings.NewReader(fmt.Sprintf(`{"model":"m","from":%q,"parameters":{"num_predict":16,"num_ctx":%d},"stream":false}`, ollamatest.TinyLong, window)))
+	answer, err := http.Post(server+"/api/create", "application/json", strings.NewReader(fmt.Sprintf(`{"model":"m","from":%q,"parameters":{"num_predict":16,"num_ctx":%d,"num_thread":%d},"stream":false}`, ollamatest.TinyLong, window, ollamatest.Threads)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
 }
 
-// goOnForReal carries one session of an assistant past its window several times: the
-// model reads files by the assistant's tool, then the session goes on with more prompts.
-// Each level is asked for once, by the header that a front server adds.
+// realFiles are the lengths in bytes of the files that the model reads, in turn: about
+// 3,500, 5,500 and 8,000 tokens. Some take the session to the first threshold, some past
+// the next ones.
+var realFiles = []int{8_000, 8_000, 8_000, 12_500, 8_000, 19_000}
+
+const (
+	realCalls = 30 // files that the model reads
+	lastWords = "All files are read."
+)
+
+// goOnForReal carries one session of an assistant past its window at least four times: the
+// model reads files by the assistant's tool, then the session goes on with another prompt.
+// Each round is one that the proxy makes by itself.
 func goOnForReal(t *testing.T, server string, a assistant) {
-	const window = realWindow
-	createShort(t, server, window)
+	createShort(t, server, realWindow)
 	a.home, a.work = t.TempDir(), t.TempDir()
-	a.limit = fmt.Sprintf(`{"context":%d,"output":400}`, 100*window)
-	for i := range realFiles {
-		if err := os.WriteFile(filepath.Join(a.work, fmt.Sprintf("file_%d.go", i)), []byte(sourceText(i, 8000)), 0o600); err != nil {
+	a.limit = fmt.Sprintf(`{"context":%d,"output":400}`, 100*realWindow)
+	for i := range realCalls {
+		if err := os.WriteFile(filepath.Join(a.work, fmt.Sprintf("file_%d.go", i)), []byte(sourceText(i, realFiles[i%len(realFiles)])), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var mu sync.Mutex
-	seen := make(map[levels.Name]int)
-	c := &callingServer{scriptedModel: scriptedModel{t: t, work: a.work}, server: server}
+	var rounds roundLog
+	c := &callingServer{scriptedModel: scriptedModel{t: t}, server: server} // a call takes the less time the shorter its path is
 	upstream := httptest.NewServer(http.HandlerFunc(c.forward))
 	t.Cleanup(upstream.Close)
-	s := realSetup(t, upstream.URL, &realClient{native: true, window: window, report: func(r proxy.RequestReport) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[r.Level]++
-		t.Logf("%s: level %s, %d to %d of %d tokens, planned %v", r.Session, r.Level, r.Before, r.After, window, r.Planned)
-	}})
-	asked := map[int64]string{4: "soft", 6: "hard", 8: "emergency"}
+	s := realSetup(t, upstream.URL, &realClient{native: true, window: realWindow, preset: tiercompact.Default, report: rounds.add})
+	var mu sync.Mutex
+	longest := 0 // request of the assistant, in tokens
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if mode := asked[c.calls.Load()]; mode != "" {
-			r.Header.Set("X-Tiercompact-Mode", mode)
-		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		mu.Lock()
+		longest = max(longest, historyTokens(body))
+		mu.Unlock()
+		s.proxy.Wait() // how far a round is does not depend on the machine's speed
 		s.proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
 	a.address = front.URL
-	for n := range 2 {
-		prompt := fmt.Sprintf("Step %d. What does this do?\n%s", n, sourceText(n, 8000))
-		if n == 0 {
-			prompt = "Read all files."
-		}
+	for n, prompt := range []string{"Read all files.", "What does this do?\n" + sourceText(0, 8000)} {
 		out := a.run(t, prompt, n > 0)
 		s.proxy.Wait()
-		if strings.TrimSpace(out) == "" || t.Failed() {
+		if !strings.Contains(out, lastWords) || t.Failed() {
 			t.Fatalf("step %d: it prints\n%s", n, out)
 		}
 	}
-	t.Logf("%d calls, about %d tokens read, in a window of %d; levels %v", c.calls.Load(), c.calls.Load()*3700, window, seen)
-	if c.calls.Load() < realFiles || seen["soft"] == 0 || seen["hard"] == 0 || seen["emergency"] == 0 {
-		t.Errorf("%d of %d calls; levels %v", c.calls.Load(), realFiles, seen)
+	t.Logf("%d calls; the assistant's longest request has %d tokens of messages, in a window of %d; rounds %v", c.calls.Load(), longest, realWindow, rounds.levels)
+	if c.calls.Load() < realCalls || longest < 4*realWindow {
+		t.Errorf("%d of %d calls; the longest request has %d tokens", c.calls.Load(), realCalls, longest)
+	}
+	for _, level := range levels.Names() {
+		if rounds.levels[levels.Name(level)] == 0 {
+			t.Errorf("rounds %v", rounds.levels)
+		}
 	}
 	if s.events.warned("cut the prompt") {
 		t.Error("the server cut a prompt")
 	}
 }
 
-// realFiles is how many files the model reads.
-const realFiles = 11
+// historyTokens returns about how many tokens the messages of a request have, 0 for a
+// body without messages.
+func historyTokens(body []byte) (n int) {
+	var q struct{ Messages, Input json.RawMessage }
+	if json.Unmarshal(body, &q) != nil {
+		return 0
+	}
+	c, err := wire.DecodeBytes(append(q.Messages, q.Input...), wire.Options{})
+	encoding, wrong := tokens.Load(tokens.CL100K)
+	if err != nil || wrong != nil {
+		return 0
+	}
+	for _, m := range c.Messages {
+		n += encoding.Count(m.TextWithCalls())
+	}
+	return n
+}
+
+// unpaired returns the first tool call of a request without its result, or the reverse,
+// as a server sees them: the results follow their calls, and say nothing between.
+func unpaired(body []byte) string {
+	type part struct {
+		Role, Type, Call_ID, Tool_Call_ID string
+		Tool_Calls                        []struct{ ID string }
+	}
+	var q struct{ Messages, Input []part }
+	_ = json.Unmarshal(body, &q)
+	var open []string
+	for i, p := range append(q.Messages, q.Input...) {
+		id := p.Call_ID + p.Tool_Call_ID
+		switch {
+		case p.Role == "tool" || p.Type == "function_call_output":
+			at := slices.Index(open, id)
+			if at < 0 {
+				return fmt.Sprintf("message %d is a result of %q, of which there is no call", i, id)
+			}
+			open = slices.Delete(open, at, at+1)
+		case p.Type == "function_call":
+			open = append(open, id)
+		case p.Type == "reasoning":
+		case len(open) > 0:
+			return fmt.Sprintf("message %d follows the call %q, which has no result", i, open[0])
+		}
+		for _, call := range p.Tool_Calls {
+			open = append(open, call.ID)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Sprintf("the call %q has no result", open[0])
+	}
+	return ""
+}
 
 // A callingServer is a real server that gets requests with a schema for the answer: by it,
-// a model with random weights calls the tool that reads the next file.
+// a model with random weights calls the tool that reads the next file, and says its last
+// words when there is none.
 type callingServer struct {
 	scriptedModel
 	server string
@@ -327,18 +405,15 @@ type callingServer struct {
 
 func (c *callingServer) forward(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if wrong := unpaired(body); wrong != "" {
+		c.t.Error(wrong)
+	}
 	var q map[string]any
-	name, args := c.call(body)
-	if n := c.calls.Load(); name != "" && n < realFiles && json.Unmarshal(body, &q) == nil {
-		c.calls.Add(1)
-		var values map[string]any
-		_ = json.Unmarshal([]byte(args(n)), &values)
-		properties, required := make(map[string]any), make([]string, 0, 1)
-		for key, value := range values {
-			properties[key], required = map[string]any{"enum": []any{value}}, append(required, key)
+	if name, args := c.call(body); name != "" && json.Unmarshal(body, &q) == nil {
+		schema := map[string]any{"enum": []any{lastWords}}
+		if c.calls.Load() < realCalls {
+			schema = schemaOfCall(name, args(c.calls.Add(1)-1))
 		}
-		schema := map[string]any{"type": "object", "required": []string{"name", "parameters"}, "properties": map[string]any{
-			"name": map[string]any{"enum": []string{name}}, "parameters": map[string]any{"type": "object", "properties": properties, "required": required}}}
 		if r.URL.Path == "/v1/responses" {
 			q["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "call", "schema": schema}}
 			q["max_output_tokens"] = 400
@@ -352,7 +427,26 @@ func (c *callingServer) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	to, _ := url.Parse(c.server)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) }, FlushInterval: -1}).ServeHTTP(w, r)
+	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) }, FlushInterval: -1, ModifyResponse: func(answer *http.Response) error {
+		if answer.StatusCode >= http.StatusBadRequest {
+			text, _ := io.ReadAll(answer.Body)
+			answer.Body = io.NopCloser(bytes.NewReader(text))
+			c.t.Errorf("the server answers %d %s", answer.StatusCode, text)
+		}
+		return nil
+	}}).ServeHTTP(w, r)
+}
+
+// schemaOfCall returns the schema of a call of a tool with certain arguments.
+func schemaOfCall(name, args string) map[string]any {
+	var values map[string]any
+	_ = json.Unmarshal([]byte(args), &values)
+	properties, required := make(map[string]any), make([]string, 0, 1)
+	for key, value := range values {
+		properties[key], required = map[string]any{"enum": []any{value}}, append(required, key)
+	}
+	return map[string]any{"type": "object", "required": []string{"name", "parameters"}, "properties": map[string]any{
+		"name": map[string]any{"enum": []string{name}}, "parameters": map[string]any{"type": "object", "properties": properties, "required": required}}}
 }
 
 // sourceText returns n bytes of code.

@@ -30,13 +30,17 @@ func (p *Proxy) serveCompact(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer room.release()
-	req, err := parseCompact(body, r.Header)
+	answer := func(text []byte) { // a client that does not read it must not hold the room
+		_ = http.NewResponseController(w).SetWriteDeadline(p.cfg.Now().Add(p.cfg.ReadWithin))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text)
+	}
+	req, err := p.decode(func() (*request, error) { return parseCompact(body, r.Header) })
 	var pass passes
 	switch {
 	case errors.As(err, &pass):
 		w.Header().Set(passedHeader, headerText(string(pass)))
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(body)
+		answer(body)
 		return
 	case err != nil:
 		(&refusal{http.StatusBadRequest, p.engine.redacted(err)}).write(w, "")
@@ -51,8 +55,7 @@ func (p *Proxy) serveCompact(w http.ResponseWriter, r *http.Request) {
 		(&refusal{http.StatusUnprocessableEntity, "not compacted: " + headers.Get(passedHeader)}).write(w, "")
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(out)
+	answer(out)
 }
 
 // compactNow returns the body to send, which is the one that came if compaction fails.

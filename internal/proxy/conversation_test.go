@@ -235,6 +235,70 @@ func TestADamagedStateIsNamed(t *testing.T) {
 	}
 }
 
+// TestAHalfWrittenStateIsNamed has a file cut off at each of its pages, as a full disk or a
+// copy leaves it, or with an empty page, as a crash of the machine does. Such a state is
+// named, or all of it can be read and written.
+func TestAHalfWrittenStateIsNamed(t *testing.T) {
+	const page, conversations = 4096, 6
+	dir := t.TempDir()
+	file := filepath.Join(dir, "conversations.db")
+	d := openDisk(t, dir, proxy.Limits{})
+	for i := range byte(conversations) {
+		d.AddSample(fmt.Sprint("c", i), bytes.Repeat([]byte{i}, 2000))
+		if err := errors.Join(d.Touch(t.Context(), tipOf(fmt.Sprint("c", i), i, 2, 3)), d.SetRounds(t.Context(), fmt.Sprint("c", i), bytes.Repeat([]byte{i}, 9000), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for at := 0; at < len(whole); at += page {
+		empty := bytes.Clone(whole)
+		clear(empty[at : at+page])
+		for how, text := range map[string][]byte{"cut off": whole[:at], "empty": empty} {
+			if at > page*60 && how == "empty" {
+				continue // no page of the file's content
+			}
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "conversations.db"), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := useAll(t.Context(), dir, conversations); err != nil {
+				named++
+				if !strings.Contains(err.Error(), "move it away") {
+					t.Errorf("%s at %d: %v", how, at, err)
+				}
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("%d states are named", named)
+	}
+}
+
+// useAll opens a state, and reads and writes conversations of it.
+func useAll(ctx context.Context, dir string, conversations int) error {
+	d, err := proxy.OpenDisk(dir, proxy.Limits{})
+	if err != nil {
+		return err
+	}
+	for i := range conversations {
+		id := fmt.Sprint("c", i)
+		_, version, err := d.Rounds(ctx, id)
+		d.Samples(id)
+		d.AddSample(id, []byte("new"))
+		if err = errors.Join(err, d.SetRounds(ctx, id, make([]byte, 20_000), version), d.Touch(ctx, tipOf(id, 1))); err != nil {
+			return errors.Join(err, d.Close())
+		}
+	}
+	return d.Close()
+}
+
 func TestALeaseHasOneHolder(t *testing.T) {
 	d := openDisk(t, t.TempDir(), proxy.Limits{})
 	release, err := d.Lease(t.Context(), "a")

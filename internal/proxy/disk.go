@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -80,19 +81,78 @@ func OpenDisk(dir string, l Limits) (*Disk, error) {
 		}
 	}
 	path := filepath.Join(dir, "conversations.db")
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second})
-	switch {
+	d := &Disk{limits: l, now: time.Now, index: newTipIndex(), sizes: make(map[string]int64), dirty: make(map[string]bool), usage: make(map[string][][]byte), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	switch err := d.open(path); {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, fmt.Errorf("%s is in use by another process; stop that, or give another folder", path)
 	case err != nil:
 		return nil, fmt.Errorf("open %s: %w; move it away to begin without earlier conversations", path, err)
 	}
-	d := &Disk{db: db, limits: l, now: time.Now, index: newTipIndex(), sizes: make(map[string]int64), dirty: make(map[string]bool), usage: make(map[string][][]byte), wake: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := d.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w; move it away to begin without earlier conversations", path, err), db.Close())
-	}
 	go d.writeTips()
 	return d, nil
+}
+
+const openWithin = 5 * time.Second // limit of the wait for another process
+
+// open opens the file, and reads the index.
+func (d *Disk) open(path string) (err error) {
+	defer recoverDamage(&err)()
+	if err := checkWhole(path); err != nil {
+		return err
+	}
+	if d.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openWithin}); err != nil {
+		return err
+	}
+	if err := d.load(); err != nil {
+		return errors.Join(err, d.db.Close())
+	}
+	return nil
+}
+
+// recoverDamage returns a function that turns a panic into an error: bbolt panics on pages
+// that a crash of the machine left empty, and reads beyond its memory where one points.
+func recoverDamage(err *error) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if found := recover(); found != nil {
+			*err = fmt.Errorf("it is damaged: %v", found)
+		}
+	}
+}
+
+// checkWhole returns an error for a file with a page that is missing or damaged. It only
+// reads, since bbolt cannot close a file in whose change it has panicked.
+func checkWhole(path string) (err error) {
+	if is, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && is.Size() == 0 {
+		return nil
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openWithin, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	defer recoverDamage(&err)()
+	return db.View(func(tx *bbolt.Tx) error {
+		is, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if is.Size() < tx.Size() {
+			return fmt.Errorf("it is damaged: it ends after %d of %d bytes", is.Size(), tx.Size())
+		}
+		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return readAll(b) })
+	})
+}
+
+// readAll reads the keys of a bucket and those in it.
+func readAll(b *bbolt.Bucket) error {
+	return b.ForEach(func(k, v []byte) error {
+		if v == nil {
+			return readAll(b.Bucket(k))
+		}
+		return nil
+	})
 }
 
 // load reads the index.

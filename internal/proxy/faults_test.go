@@ -100,6 +100,46 @@ func breakStream(t *testing.T, idle time.Duration, part, body string, end http.H
 	return nil
 }
 
+// TestAnAnswerThatIsReadAndBreaksIsNoEnd has an upstream close its connection at each line
+// of a stream that the proxy translates or watches for calls, and in the middle of it.
+func TestAnAnswerThatIsReadAndBreaksIsNoEnd(t *testing.T) {
+	for _, c := range []struct {
+		path, recorded  string
+		native, recalls bool
+	}{
+		{"/v1/chat/completions", "chat", true, false}, {"/v1/messages", "chat", true, false}, {"/v1/messages", "chat-call", true, true},
+		{"/v1/chat/completions", "openai", false, true}, {"/v1/chat/completions", "openai-call", false, true}, {"/api/chat", "chat-call", false, true},
+	} {
+		s := newSetup(t, 100_000, func(cfg *proxy.Config) { cfg.Native, cfg.RecallTool = c.native, c.recalls })
+		a := recorded(t, c.recorded+"-stream")
+		body := `{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","name":"read_file","input_schema":{},"function":{"name":"read_file","parameters":{"type":"object"}}}]}`
+		for at := 0; at < len(a.Body); at++ {
+			if at%7 != 0 && a.Body[at] != '\n' {
+				continue
+			}
+			s.answer = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", a.Kind)
+				_, _ = io.WriteString(w, a.Body[:at])
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			answer, err := http.Post(s.Server.URL+c.path, "application/json", strings.NewReader(body))
+			if err != nil {
+				continue
+			}
+			text, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if err == nil && answer.StatusCode == http.StatusOK {
+				t.Errorf("%+v, cut off at %d of %d: it looks complete: %s", c, at, len(a.Body), text)
+			}
+		}
+		s.answer = func(w http.ResponseWriter, _ *http.Request) { a.write(w) }
+		if answer, text := s.post(t, c.path, body); answer.StatusCode != http.StatusOK || text == "" {
+			t.Errorf("%+v: the next request: %d %s", c, answer.StatusCode, text)
+		}
+	}
+}
+
 // TestErrorsOfTheUpstreamReachTheClient has errors of servers that are not about the
 // length: overloaded, no such model, a wrong key, a template that fails.
 func TestErrorsOfTheUpstreamReachTheClient(t *testing.T) {

@@ -45,6 +45,8 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 		r.Out.URL.RawQuery = r.In.URL.RawQuery // the standard library would drop what it cannot parse
 	} else {
 		r.Out.URL.RawQuery = ""
+	}
+	if x.native != nil || x.sent != nil {
 		r.Out.Header.Del("Accept-Encoding") // the answer is read here
 	}
 	r.Out.Host = ""
@@ -56,9 +58,6 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	p.hideToken(r.Out.Header)
 	if _, sent := r.In.Header["User-Agent"]; !sent {
 		r.Out.Header["User-Agent"] = nil // none of this program's either
-	}
-	if x.recalls {
-		r.Out.Header.Del("Accept-Encoding")
 	}
 	if x.body != nil {
 		setBody(r.Out, x.body)
@@ -72,6 +71,7 @@ func setBody(r *http.Request, body []byte) {
 	r.TransferEncoding = nil
 	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	r.Header.Del("Trailer")
+	r.Header.Del("Expect") // the body is here already
 }
 
 // A sentBody is a body on its way to the upstream. It lets go of what was sent: the

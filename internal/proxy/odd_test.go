@@ -69,6 +69,9 @@ func TestOddRequestsAreForwarded(t *testing.T) {
 			if answer.StatusCode != http.StatusOK || text != ollamaAnswer || string(s.last(t)) != body {
 				t.Errorf("%d %s; upstream got %s", answer.StatusCode, text, s.last(t))
 			}
+			if test.compacts && s.heads[0].Get("Expect") != "" {
+				t.Errorf("headers upstream: %v", s.heads[0])
+			}
 			if looked := answer.Header.Get("X-Tiercompact-Session") != ""; looked != test.compacts {
 				t.Errorf("it is looked at: %v; %v", looked, answer.Header)
 			}
@@ -101,6 +104,52 @@ func TestACompressedBody(t *testing.T) {
 		if answer.StatusCode != http.StatusOK || !bytes.Equal(s.last(t), packed.Bytes()) || answer.Header.Get("X-Tiercompact-Passed") == "" {
 			t.Errorf("open: %d %v", answer.StatusCode, answer.Header)
 		}
+	}
+}
+
+// A server that compresses what clients accept, as one behind nginx does, says that a
+// request does not fit in compressed text.
+func TestACompressedErrorIsRead(t *testing.T) {
+	s := newSetup(t, 100_000, nil)
+	s.answer = func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		status, text := http.StatusOK, `{"ok":true}`
+		if len(body) > 9000 {
+			status, text = http.StatusBadRequest, overflows[2].body
+		}
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(status)
+		packed := gzip.NewWriter(w)
+		_, _ = io.WriteString(packed, text)
+		_ = packed.Close()
+	}
+	answer, text := s.post(t, "/v1/chat/completions", history("", 40), "Accept-Encoding", "gzip, deflate, br")
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("X-Tiercompact-Retried") != "1" || text != `{"ok":true}` {
+		t.Errorf("%d %q %v", answer.StatusCode, text, answer.Header)
+	}
+	// What is not read goes on compressed.
+	if answer, _ := s.post(t, "/api/tags", "", "Accept-Encoding", "gzip"); answer.Header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("%v", answer.Header)
+	}
+}
+
+// Requests that a client sends without a wait for the answers are answered in their
+// order, also if one has a trailer; that one ends the connection.
+func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
+	s := newSetup(t, 100_000, nil)
+	one, two := say("", "", "u:one"), say("", "", "u:two")
+	chunks := fmt.Sprintf("POST /api/chat HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n%x\r\n%s\r\n0\r\nX-Sum: 1\r\n\r\n", len(smallBody), smallBody)
+	got := s.conversation(t, postOf("/api/chat", one, len(one))+"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"+postOf("/v1/messages", two, len(two))+chunks+postOf("/api/chat", one, len(one)))
+	if fmt.Sprint(got) != "[200 200 200 200]" {
+		t.Errorf("answers %v", got)
+	}
+	if sent := s.received(); len(sent) != 3 || string(sent[0]) != one || string(sent[1]) != two || string(sent[2]) != smallBody || s.heads[2].Get("Trailer") != "" {
+		t.Errorf("upstream got %q, %v", sent, s.heads)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -82,6 +83,7 @@ type Proxy struct {
 	send    http.RoundTripper
 	metrics metrics
 	plans   sync.WaitGroup
+	decodes chan struct{} // holds one for each request that is decoded at present
 	closing chan struct{} // ends the rounds that are planned while answers stream
 	close   sync.Once
 }
@@ -97,7 +99,7 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, errors.New("the proxy needs Open and State")
 	}
 	cfg = withDefaults(cfg)
-	p := &Proxy{cfg: cfg, engine: newEngine(cfg), gate: newBodyGate(cfg.MaxBodies), closing: make(chan struct{})}
+	p := &Proxy{cfg: cfg, engine: newEngine(cfg), gate: newBodyGate(cfg.MaxBodies), closing: make(chan struct{}), decodes: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	p.page = page.New(page.Options{Source: conversations{p.engine}, Archive: cfg.Archive, Upstream: cfg.Upstream.Host, Secret: cfg.Token, Now: cfg.Now})
 	p.engine.board.changed = p.page.Changed
 	p.send = cfg.Transport
@@ -146,6 +148,8 @@ func (p *Proxy) Wait() { p.plans.Wait() }
 // ServeHTTP answers the proxy's own paths, and forwards every other request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hardenConnection(w, r)
+	end := time.Now().Add(p.cfg.TotalWithin)
+	limitConnection(w, end)
 	if refusal := p.admit(r); refusal != nil {
 		p.metrics.refused.Add(1)
 		if isPage(r) {
@@ -157,7 +161,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.serveOwn(w, r) {
 		return
 	}
-	ctx, stop := context.WithTimeout(r.Context(), p.cfg.TotalWithin)
+	ctx, stop := context.WithDeadline(r.Context(), end)
 	defer stop()
 	x := &exchange{began: p.cfg.Now()}
 	defer x.dropBody()
@@ -234,7 +238,7 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 	if p.cfg.RecallTool {
 		x.body, x.recalls = withRecallTool(a, body)
 	}
-	req, err := parseRequest(a, x.body, r.Header)
+	req, err := p.decode(func() (*request, error) { return parseRequest(a, x.body, r.Header) })
 	if err == nil {
 		x.sent = req
 		x.plan, err = p.engine.compact(r.Context(), req)
@@ -261,6 +265,14 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request, a *api, x *excha
 		p.engine.reportRound(x.plan, false)
 	}
 	return true
+}
+
+// decode reads a request, no more of them at once than there are cores: decoded forms that
+// wait for a core take memory.
+func (p *Proxy) decode(parse func() (*request, error)) (*request, error) {
+	p.decodes <- struct{}{}
+	defer func() { <-p.decodes }()
+	return parse()
 }
 
 // failed deals with a request that cannot be compacted: it passes as it came, or is

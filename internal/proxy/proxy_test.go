@@ -104,8 +104,12 @@ func (e *events) warned(text string) bool {
 }
 
 func steady(window int) func(context.Context, string) (tiercompact.Config, error) {
+	return preset(tiercompact.Steady, window)
+}
+
+func preset(name tiercompact.Preset, window int) func(context.Context, string) (tiercompact.Config, error) {
 	return func(context.Context, string) (tiercompact.Config, error) {
-		cfg := tiercompact.Defaults(tiercompact.Steady)
+		cfg := tiercompact.Defaults(name)
 		cfg.Window = window
 		return cfg, nil
 	}

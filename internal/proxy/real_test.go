@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 	"github.com/tiercompact/tiercompact/internal/proxy"
 )
@@ -20,6 +22,7 @@ type realClient struct {
 	path   string
 	native bool
 	window int
+	preset tiercompact.Preset // "": steady
 	report func(proxy.RequestReport)
 	items  []string
 	turns  int
@@ -145,7 +148,7 @@ func realSetup(t *testing.T, server string, c *realClient) *setup {
 		t.Fatal(err)
 	}
 	s := &setup{upstream: &upstream{Server: httptest.NewUnstartedServer(nil)}, events: new(events), state: state}
-	s.proxy, err = proxy.New(proxy.Config{Upstream: to, Open: steady(c.window), State: state, Trace: s.events.add, Native: c.native, Report: c.report})
+	s.proxy, err = proxy.New(proxy.Config{Upstream: to, Open: preset(cmp.Or(c.preset, tiercompact.Steady), c.window), State: state, Trace: s.events.add, Native: c.native, Report: c.report})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,6 +121,13 @@ func hardenConnection(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// limitConnection ends what waits for a client, to read from it or to write to it: the end
+// of a request's context alone does not.
+func limitConnection(w http.ResponseWriter, end time.Time) {
+	limit := http.NewResponseController(w)
+	_, _ = limit.SetReadDeadline(end), limit.SetWriteDeadline(end)
+}
+
 // hasDotSegment reports whether a decoded path has a part that another server might
 // resolve.
 func hasDotSegment(path string) bool {
@@ -241,8 +248,10 @@ const secondHold = 1 << 20
 
 func (p *Proxy) readAdmitted(w http.ResponseWriter, r *http.Request, room *admission, tooLarge *refusal) ([]byte, *refusal) {
 	limit := http.NewResponseController(w)
-	if limit.SetReadDeadline(p.cfg.Now().Add(p.cfg.ReadWithin)) == nil {
-		defer func() { _ = limit.SetReadDeadline(time.Time{}) }()
+	until := p.cfg.Now().Add(p.cfg.ReadWithin)
+	if limit.SetReadDeadline(until) == nil {
+		end, _ := r.Context().Deadline()
+		defer func() { _ = limit.SetReadDeadline(end) }()
 	}
 	size := int64(4096)
 	if r.ContentLength > 0 {
@@ -256,9 +265,12 @@ func (p *Proxy) readAdmitted(w http.ResponseWriter, r *http.Request, room *admis
 			if r.ContentLength > 0 {
 				next = min(max(next, secondHold), r.ContentLength+1)
 			}
+			began := p.cfg.Now()
 			if err := room.grow(r.Context(), next); err != nil {
 				return nil, &refusal{http.StatusServiceUnavailable, "the request has waited too long for others to end"}
 			}
+			until = until.Add(p.cfg.Now().Sub(began)) // the client did not make it wait
+			_ = limit.SetReadDeadline(until)
 			body = slices.Grow(body, max(int(next)-len(body), 1))
 		}
 		n, err := from.Read(body[len(body):cap(body)])

@@ -65,6 +65,7 @@ func (h hub) serve(w http.ResponseWriter, r *http.Request) {
 	defer h.leave(c)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	_, _ = out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{}) // it has no end
 	write := func(text string) bool {
 		_, err := fmt.Fprint(w, text)
 		return err == nil && out.Flush() == nil
