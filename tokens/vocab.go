@@ -72,6 +72,9 @@ func parseVocab(file io.Reader, size int64) (*vocab, error) {
 func (v *vocab) fillSlots() {
 	logSize := bits.Len(uint(2*len(v.tokens)) | 1)
 	v.slots, v.shift = make([]uint32, 1<<logSize), uint(64-logSize)
+	// The loop reads a place before it writes there. In new memory, each page would
+	// be mapped twice, with an interrupt of the other processors.
+	clear(v.slots)
 	for rank, entry := range v.tokens {
 		hash := hashShort(entry)
 		if n := int(entry >> sizeShift); n > shortBytes {
