@@ -3,6 +3,7 @@ package files
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A shown file is the part of a file that a call shows.
@@ -288,21 +289,26 @@ func (r *readParser) readLineLimit(n string) {
 	}
 }
 
-var awkLines = []struct {
+// An awkLine is a program that prints lines by their numbers.
+type awkLine struct {
 	program     *regexp.Regexp
 	from, until int // what is added to the first and the last line
-}{
-	{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)\s*&&\s*F?NR\s*<=\s*(\d+)$`), 0, 0},
-	{regexp.MustCompile(`^F?NR\s*>\s*(\d+)\s*&&\s*F?NR\s*<=\s*(\d+)$`), 1, 0},
-	{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)\s*&&\s*F?NR\s*<\s*(\d+)$`), 0, -1},
-	{regexp.MustCompile(`^F?NR\s*>\s*(\d+)\s*&&\s*F?NR\s*<\s*(\d+)$`), 1, -1},
-	{regexp.MustCompile(`^F?NR\s*==\s*(\d+)\s*,\s*F?NR\s*==\s*(\d+)$`), 0, 0},
-	{regexp.MustCompile(`^F?NR\s*==\s*(\d+)()$`), 0, 0},
-	{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)()$`), 0, 0},
-	{regexp.MustCompile(`^F?NR\s*>\s*(\d+)()$`), 1, 0},
-	{regexp.MustCompile(`^()F?NR\s*<=\s*(\d+)$`), 1, 0},
-	{regexp.MustCompile(`^()F?NR\s*<\s*(\d+)$`), 1, -1},
 }
+
+var awkLines = sync.OnceValue(func() []awkLine {
+	return []awkLine{
+		{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)\s*&&\s*F?NR\s*<=\s*(\d+)$`), 0, 0},
+		{regexp.MustCompile(`^F?NR\s*>\s*(\d+)\s*&&\s*F?NR\s*<=\s*(\d+)$`), 1, 0},
+		{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)\s*&&\s*F?NR\s*<\s*(\d+)$`), 0, -1},
+		{regexp.MustCompile(`^F?NR\s*>\s*(\d+)\s*&&\s*F?NR\s*<\s*(\d+)$`), 1, -1},
+		{regexp.MustCompile(`^F?NR\s*==\s*(\d+)\s*,\s*F?NR\s*==\s*(\d+)$`), 0, 0},
+		{regexp.MustCompile(`^F?NR\s*==\s*(\d+)()$`), 0, 0},
+		{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)()$`), 0, 0},
+		{regexp.MustCompile(`^F?NR\s*>\s*(\d+)()$`), 1, 0},
+		{regexp.MustCompile(`^()F?NR\s*<=\s*(\d+)$`), 1, 0},
+		{regexp.MustCompile(`^()F?NR\s*<\s*(\d+)$`), 1, -1},
+	}
+})
 
 // awkRange parses a program that prints lines by their numbers.
 func awkRange(program string) (first, last int, ok bool) {
@@ -310,7 +316,7 @@ func awkRange(program string) (first, last int, ok bool) {
 	for _, action := range []string{"{print}", "{print $0}", "{ print }", "{ print $0 }"} {
 		program = strings.TrimSpace(strings.TrimSuffix(program, action))
 	}
-	for i, a := range awkLines {
+	for i, a := range awkLines() {
 		m := a.program.FindStringSubmatch(program)
 		if m == nil {
 			continue

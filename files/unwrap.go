@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // An unwrappedText is the content that a tool showed, without the wrapper that
@@ -21,26 +22,30 @@ type unwrappedText struct {
 
 // The wrappers that tools add.
 var (
-	headers = []*regexp.Regexp{
-		regexp.MustCompile(`^<path>([^<\n]*)</path>\n(?:<type>[a-z]+</type>\n)?<content>\n?`),
-		regexp.MustCompile(`^\[File: ([^\n]+?) \((\d+) lines total\)\]\n(?:\((\d+) more lines above\)\n)?`),
-		regexp.MustCompile("^Here's the result of running `cat -n` on (?:a snippet of )?([^\n]+?):\n"),
-		regexp.MustCompile(`^\[read_file for '([^'\n]+)'\] Result:\n+`),
-		regexp.MustCompile(`^(?:Chunk ID: \w+\n)?(?:Wall time: [^\n]*\n)?(?:Process exited with code -?\d+\n)?(?:Exit code: -?\d+\n)?(?:Wall time: [^\n]*\n)?(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n`),
-		regexp.MustCompile(`^<returncode>-?\d+</returncode>\n<output>\n?`),
-		regexp.MustCompile(`^IMPORTANT: The file content has been truncated\.[^\f]{0,600}?--- FILE CONTENT \(truncated\) ---\n`),
-		regexp.MustCompile(`^The file [^\n]{1,400} has been (?:updated|edited)\. Here's the result of running ` + "`cat -n` on a snippet of (?:the edited file|[^\n]+?):?\n"),
-	}
-	footers = []*regexp.Regexp{
-		regexp.MustCompile(`\n+[\[(][^\n\[(]*?[Ss]howing (?:lines )?(\d+) ?(?:-|–|to) ?(\d+)(?: (?:of|out of) (\d+))?[^\n]*[\])]\s*$`),
-		regexp.MustCompile(`\n+\[\d+ more lines in file[^\n]*\]\s*$`),
-		regexp.MustCompile(`\n+\(End of file - total (\d+) lines\)\s*$`),
-		regexp.MustCompile(`\n+\((?:File has more lines|Output capped)[^\n]*\)\s*$`),
-		regexp.MustCompile(`\n+\((\d+) more lines below\)[^\n]*(?:\n\(Open file: [^\n]*\))?(?:\n\(Current directory: [^\n]*\))?(?:\nbash-\$)?\s*$`),
-		regexp.MustCompile(`\n*</content>\s*$`),
-		regexp.MustCompile(`\n*</output>\s*$`),
-		regexp.MustCompile(`\n+(?:Review the changes and make sure they are as expected)[^\n]*\s*$`),
-	}
+	headers = sync.OnceValue(func() []*regexp.Regexp {
+		return []*regexp.Regexp{
+			regexp.MustCompile(`^<path>([^<\n]*)</path>\n(?:<type>[a-z]+</type>\n)?<content>\n?`),
+			regexp.MustCompile(`^\[File: ([^\n]+?) \((\d+) lines total\)\]\n(?:\((\d+) more lines above\)\n)?`),
+			regexp.MustCompile("^Here's the result of running `cat -n` on (?:a snippet of )?([^\n]+?):\n"),
+			regexp.MustCompile(`^\[read_file for '([^'\n]+)'\] Result:\n+`),
+			regexp.MustCompile(`^(?:Chunk ID: \w+\n)?(?:Wall time: [^\n]*\n)?(?:Process exited with code -?\d+\n)?(?:Exit code: -?\d+\n)?(?:Wall time: [^\n]*\n)?(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n`),
+			regexp.MustCompile(`^<returncode>-?\d+</returncode>\n<output>\n?`),
+			regexp.MustCompile(`^IMPORTANT: The file content has been truncated\.[^\f]{0,600}?--- FILE CONTENT \(truncated\) ---\n`),
+			regexp.MustCompile(`^The file [^\n]{1,400} has been (?:updated|edited)\. Here's the result of running ` + "`cat -n` on a snippet of (?:the edited file|[^\n]+?):?\n"),
+		}
+	})
+	footers = sync.OnceValue(func() []*regexp.Regexp {
+		return []*regexp.Regexp{
+			regexp.MustCompile(`\n+[\[(][^\n\[(]*?[Ss]howing (?:lines )?(\d+) ?(?:-|–|to) ?(\d+)(?: (?:of|out of) (\d+))?[^\n]*[\])]\s*$`),
+			regexp.MustCompile(`\n+\[\d+ more lines in file[^\n]*\]\s*$`),
+			regexp.MustCompile(`\n+\(End of file - total (\d+) lines\)\s*$`),
+			regexp.MustCompile(`\n+\((?:File has more lines|Output capped)[^\n]*\)\s*$`),
+			regexp.MustCompile(`\n+\((\d+) more lines below\)[^\n]*(?:\n\(Open file: [^\n]*\))?(?:\n\(Current directory: [^\n]*\))?(?:\nbash-\$)?\s*$`),
+			regexp.MustCompile(`\n*</content>\s*$`),
+			regexp.MustCompile(`\n*</output>\s*$`),
+			regexp.MustCompile(`\n+(?:Review the changes and make sure they are as expected)[^\n]*\s*$`),
+		}
+	})
 	showing = regexp.MustCompile(`Showing lines (\d+)-(\d+) of (\d+)`)
 )
 
@@ -64,7 +69,9 @@ func unwrapText(text string) unwrappedText {
 }
 
 // cuts are the markers of tools for cut text.
-var cuts = regexp.MustCompile(`(?i)^[ \t]*(?:\[|\(|<|…|\.\.\.|\*\*\*|---|==)[^\n]{0,80}\b(?:truncated|omitted|elided|characters removed|clipped|more lines|lines left out)\b|…\d+ (?:tokens|chars|characters|lines) truncated…`)
+var cuts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^[ \t]*(?:\[|\(|<|…|\.\.\.|\*\*\*|---|==)[^\n]{0,80}\b(?:truncated|omitted|elided|characters removed|clipped|more lines|lines left out)\b|…\d+ (?:tokens|chars|characters|lines) truncated…`)
+})
 
 // cutInside reports whether a tool says that it omitted lines of text: in its
 // middle, where most are cut, or at its end.
@@ -81,7 +88,7 @@ func cutInside(text string) bool {
 				break
 			}
 			start := strings.LastIndexByte(text[:at], '\n') + 1
-			if at-start < 160 && cuts.MatchString(lineFrom(text, start).textOfSpan(text)) {
+			if at-start < 160 && cuts().MatchString(lineFrom(text, start).textOfSpan(text)) {
 				return true
 			}
 		}
@@ -117,7 +124,7 @@ func (s *unwrappedText) trimHeader() {
 	if head == "" || !strings.ContainsRune("<[HICWPEOT", rune(head[0])) {
 		return
 	}
-	for i, h := range headers {
+	for i, h := range headers() {
 		m := h.FindStringSubmatchIndex(head)
 		if m == nil {
 			continue
@@ -146,7 +153,7 @@ func (s *unwrappedText) trimFooter() bool {
 	if end == "" || !strings.ContainsRune("]>)$.", rune(end[len(end)-1])) {
 		return false
 	}
-	for i, f := range footers {
+	for i, f := range footers() {
 		m := f.FindStringSubmatchIndex(tail)
 		if m == nil {
 			continue

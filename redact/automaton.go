@@ -25,11 +25,26 @@ type automaton struct {
 	ends   [][]anchor // of those states, in order; longer ones first
 }
 
-// A trieNode of the trie that an automaton is made from.
+// A trieNode of the trie that an automaton is made from. Node 0 is the root.
 type trieNode struct {
-	next map[byte]int
+	next []trieEdge // few but for the root; maps would take most of the time
 	fail int
 	ends []anchor
+}
+
+type trieEdge struct {
+	by byte
+	to int
+}
+
+// child returns the node after n by c, or 0.
+func (n *trieNode) child(c byte) int {
+	for _, e := range n.next {
+		if e.by == c {
+			return e.to
+		}
+	}
+	return 0
 }
 
 // pairs is a set of two bytes each.
@@ -61,8 +76,8 @@ func newAutomaton(anchors []anchor) *automaton {
 		if n == 0 {
 			clear(a.next[:a.width])
 		}
-		for c, to := range nodes[n].next {
-			a.next[int(row)+int(a.class[c])] = rows[to]
+		for _, e := range nodes[n].next {
+			a.next[int(row)+int(a.class[e.by])] = rows[e.to]
 		}
 	}
 	return a
@@ -89,15 +104,15 @@ func cases(c byte) []byte {
 }
 
 func buildTrie(anchors []anchor) []trieNode {
-	nodes := []trieNode{{next: map[byte]int{}}}
+	nodes := []trieNode{{}}
 	for _, x := range anchors {
 		at := 0
 		for i := range len(x.word) {
-			to, ok := nodes[at].next[x.word[i]]
-			if !ok {
+			to := nodes[at].child(x.word[i])
+			if to == 0 {
 				to = len(nodes)
-				nodes[at].next[x.word[i]] = to
-				nodes = append(nodes, trieNode{next: map[byte]int{}})
+				nodes[at].next = append(nodes[at].next, trieEdge{x.word[i], to})
+				nodes = append(nodes, trieNode{})
 			}
 			at = to
 		}
@@ -112,25 +127,21 @@ func linkFailures(nodes []trieNode) []int {
 	order := []int{0}
 	for i := 0; i < len(order); i++ {
 		n := order[i]
-		for c, to := range nodes[n].next {
-			order = append(order, to)
+		for _, e := range nodes[n].next {
+			order = append(order, e.to)
 			if n == 0 {
 				continue
 			}
 			fail := nodes[n].fail
-			for fail != 0 && !containsByte(nodes[fail].next, c) {
+			for fail != 0 && nodes[fail].child(e.by) == 0 {
 				fail = nodes[fail].fail
 			}
-			nodes[to].fail = nodes[fail].next[c]
-			nodes[to].ends = append(nodes[to].ends, nodes[nodes[to].fail].ends...)
+			to := &nodes[e.to]
+			to.fail = nodes[fail].child(e.by)
+			to.ends = append(to.ends, nodes[to.fail].ends...)
 		}
 	}
 	return order
-}
-
-func containsByte(m map[byte]int, c byte) bool {
-	_, ok := m[c]
-	return ok
 }
 
 // numberNodes returns the row of each node: first the root, then nodes of one byte;

@@ -64,13 +64,9 @@ func Load(name string) (*Encoding, error) {
 }
 
 func newEncoding(name string, split splitter) (*Encoding, error) {
-	file, err := assets.Assets.ReadFile(name + ".tiktoken")
+	v, err := loadVocab(name)
 	if err != nil {
 		return nil, fmt.Errorf("load ranks of %s: %w", name, err)
-	}
-	v, err := parseVocab(file)
-	if err != nil {
-		return nil, fmt.Errorf("parse ranks of %s: %w", name, err)
 	}
 	return &Encoding{
 		vocab:   v,
@@ -78,6 +74,19 @@ func newEncoding(name string, split splitter) (*Encoding, error) {
 		split:   split,
 		scratch: sync.Pool{New: func() any { return new(scratch) }},
 	}, nil
+}
+
+func loadVocab(name string) (*vocab, error) {
+	file, err := assets.Assets.Open(name + ".tiktoken") // ReadFile would copy it
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return parseVocab(file, info.Size())
 }
 
 // Count returns the number of tokens in text. The text of a special token is

@@ -1,140 +1,97 @@
 package tokens
 
 import (
-	"bytes"
-	"encoding/base64"
+	"encoding/binary"
 	"errors"
-	"fmt"
+	"io"
 	"math/bits"
-	"strconv"
 )
 
 // noRank is the rank of a text that is not a token.
 const noRank = 1<<32 - 1
 
 // A vocab holds the rank of every token of an encoding. Tokens of two bytes are
-// found by their bytes; others in one of two hash tables with open addressing,
-// compared in full.
+// found by their bytes; others in a hash table with open addressing, compared in
+// full. It is small and quick to make, because many processes count one text only.
 type vocab struct {
 	pairs   [1 << 16]uint32 // by first byte + 256 * second byte
-	short   []shortToken    // of up to 8 bytes
-	long    []longToken     // of more
-	text    []byte          // all tokens, one after the other
+	tokens  []uint64        // by rank: the size in the highest byte; below it the bytes of a short token, or where another one begins in text
+	text    string          // the tokens that are not short, one after the other
 	longest int             // bytes
 
-	shortShift, longShift uint // turn a hash into a place in a table
+	slots []uint32 // by hash: a rank + 1, and in the bits above it a part of the hash; an empty slot is 0
+	shift uint     // turns a hash into a place in slots
 }
 
-// A shortToken is a token of at most eight bytes; an empty slot has size 0.
-type shortToken struct {
-	word uint64 // the bytes, the first lowest
-	rank uint32
-	size uint32
-}
+const (
+	shortBytes = 7 // the size of the longest short token
+	sizeShift  = 8 * shortBytes
+	maxBytes   = 1<<(64-sizeShift) - 1 // of a token
+	rankBits   = 20
+	maxRank    = 1<<rankBits - 2
+)
 
-// A longToken is a token of more than eight bytes. head and tail hold a token of up
-// to 16 bytes entirely.
-type longToken struct {
-	head, tail uint64 // the first and the last eight bytes
-	rank       uint32
-	place      uint32 // where it begins in vocab.text, and in the lowest sizeBits its size; an empty slot has 0
-}
-
-const sizeBits = 8
-
-// parseVocab reads a file of lines, each with a token in base64 and its rank.
-func parseVocab(file []byte) (*vocab, error) {
-	v := &vocab{text: make([]byte, 0, len(file)/2)}
-	lines := bytes.Count(file, []byte{'\n'}) + 1
-	ends, ranks := make([]uint32, 0, lines), make([]uint32, 0, lines)
-	for len(file) > 0 {
-		var line []byte
-		line, file, _ = bytes.Cut(file, []byte{'\n'})
-		if len(line) == 0 {
-			continue
-		}
-		token, rank, ok := bytes.Cut(line, []byte{' '})
-		if !ok {
-			return nil, fmt.Errorf("line %d: no rank", len(ranks)+1)
-		}
-		var err error
-		if v.text, err = base64.StdEncoding.AppendDecode(v.text, token); err != nil {
-			return nil, fmt.Errorf("line %d: %w", len(ranks)+1, err)
-		}
-		r, err := strconv.ParseUint(string(rank), 10, 24)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", len(ranks)+1, err)
-		}
-		ends, ranks = append(ends, uint32(len(v.text))), append(ranks, uint32(r))
-	}
-	return v, v.fillTables(ends, ranks)
-}
-
-// fillTables puts the tokens of v.text, which end at ends, into the tables.
-func (v *vocab) fillTables(ends, ranks []uint32) error {
-	if err := v.makeTables(ends); err != nil {
-		return err
-	}
-	text := string(v.text)
-	for i, start := 0, uint32(0); i < len(ends); i++ {
-		v.putToken(text, int(start), int(ends[i]), ranks[i])
-		start = ends[i]
-	}
-	return nil
-}
-
-func (v *vocab) makeTables(ends []uint32) error {
-	singles, shorts, longs := 0, 0, 0
-	for i, start := 0, uint32(0); i < len(ends); i++ {
-		n := int(ends[i] - start)
-		start = ends[i]
-		v.longest = max(v.longest, n)
-		switch {
-		case n == 0 || n >= 1<<sizeBits:
-			return fmt.Errorf("token %d has %d bytes", i, n)
-		case n > 8:
-			longs++
-			continue
-		case n == 1:
-			singles++
-		}
-		shorts++
-	}
-	if singles != 256 {
-		return errors.New("not every byte is a token")
-	}
+// parseVocab reads a file of about size bytes, see [readTokens].
+func parseVocab(file io.Reader, size int64) (*vocab, error) {
+	v := &vocab{tokens: make([]uint64, 0, size/16)} // a line has 17 bytes or more on average
 	for i := range v.pairs {
 		v.pairs[i] = noRank
 	}
-	shortBits, longBits := tableBits(shorts), tableBits(longs)
-	v.short, v.long = make([]shortToken, 1<<shortBits), make([]longToken, 1<<longBits)
-	v.shortShift, v.longShift = 64-shortBits, 64-longBits
-	return nil
+	singles := 0
+	text := make([]byte, 0, size/4)
+	err := readTokens(file, func(rank int, token []byte) {
+		n := len(token)
+		entry := uint64(n) << sizeShift
+		if n > shortBytes {
+			entry |= uint64(len(text))
+			text = append(text, token...)
+		} else {
+			entry |= binary.LittleEndian.Uint64(token[:8]) & (1<<(8*n) - 1)
+		}
+		switch n {
+		case 1:
+			singles++
+		case 2:
+			v.pairs[entry&0xFFFF] = uint32(rank)
+		}
+		v.tokens = append(v.tokens, entry)
+		v.longest = max(v.longest, n)
+	})
+	if err == nil && singles != 256 {
+		err = errors.New("not every byte is a token")
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.text = string(text)
+	v.fillSlots()
+	return v, nil
 }
 
-// tableBits returns log2 of the size of a table that n tokens fill at most by half.
-func tableBits(n int) uint { return uint(bits.Len(uint(2*n) | 1)) }
-
-func (v *vocab) putToken(text string, start, end int, rank uint32) {
-	switch n := end - start; {
-	case n <= 8:
-		if n == 2 {
-			v.pairs[uint(text[start])|uint(text[start+1])<<8] = rank
+// fillSlots makes the hash table, which the tokens fill at most by half.
+func (v *vocab) fillSlots() {
+	logSize := bits.Len(uint(2*len(v.tokens)) | 1)
+	v.slots, v.shift = make([]uint32, 1<<logSize), uint(64-logSize)
+	// The loop reads a place before it writes there. In new memory, each page would
+	// be mapped twice, with an interrupt of the other processors.
+	clear(v.slots)
+	for rank, entry := range v.tokens {
+		hash := hashShort(entry)
+		if n := int(entry >> sizeShift); n > shortBytes {
+			hash = hashLong(v.textOf(entry), 0, n)
 		}
-		word := loadBytes(text, start, n)
-		slot := v.shortSlot(word)
-		for v.short[slot].size != 0 {
-			slot = (slot + 1) & (len(v.short) - 1)
+		slot := v.slotOf(hash)
+		for v.slots[slot] != 0 {
+			slot = v.nextSlot(slot)
 		}
-		v.short[slot] = shortToken{word, rank, uint32(n)}
-	default:
-		t := longToken{loadBytes(text, start, 8), loadBytes(text, end-8, 8), rank, uint32(start)<<sizeBits | uint32(n)}
-		slot := v.longSlot(t.head, t.tail, n)
-		for v.long[slot].place != 0 {
-			slot = (slot + 1) & (len(v.long) - 1)
-		}
-		v.long[slot] = t
+		v.slots[slot] = tagOf(hash) | uint32(rank+1)
 	}
+}
+
+// textOf returns the text of an entry of v.tokens that is not short.
+func (v *vocab) textOf(entry uint64) string {
+	at := entry & (1<<sizeShift - 1)
+	return v.text[at : at+entry>>sizeShift]
 }
 
 const (
@@ -142,30 +99,39 @@ const (
 	mix2 = 0xd6e8feb86659fd93
 )
 
-func (v *vocab) shortSlot(word uint64) int {
-	return int(word * mix1 >> (v.shortShift & 63))
+// hashShort returns the hash of an entry of v.tokens that is short.
+func hashShort(entry uint64) uint64 { return entry * mix1 }
+
+// hashLong returns the hash of the token s[i:end], which is not short.
+func hashLong(s string, i, end int) uint64 {
+	head, tail := loadBytes(s, i, 8), loadBytes(s, end-8, 8)
+	return (head*mix1 ^ bits.RotateLeft64(tail, 29) + uint64(end-i)) * mix2
 }
 
-func (v *vocab) longSlot(head, tail uint64, n int) int {
-	return int((head*mix1 ^ bits.RotateLeft64(tail, 29) + uint64(n)) * mix2 >> (v.longShift & 63))
-}
+// slotOf returns the first place in v.slots of a token with that hash.
+func (v *vocab) slotOf(hash uint64) int { return int(hash >> (v.shift & 63)) }
+
+func (v *vocab) nextSlot(slot int) int { return (slot + 1) & (len(v.slots) - 1) }
+
+// tagOf returns the part of a hash that a slot has above its rank. It tells most
+// tokens apart without a look at v.tokens.
+func tagOf(hash uint64) uint32 { return uint32(hash>>8) >> rankBits << rankBits }
 
 // tokenRank returns the rank of the token s[i:end], or none.
 func (v *vocab) tokenRank(s string, i, end int) uint32 {
 	n := end - i
-	if n > 8 {
+	if n > shortBytes {
 		return v.longRank(s, i, end)
 	}
-	word := loadBytes(s, i, n)
-	for slot := v.shortSlot(word); ; slot = (slot + 1) & (len(v.short) - 1) {
-		t := &v.short[slot]
-		if t.word == word && t.size == uint32(n) {
-			return t.rank
-		}
-		if t.size == 0 {
-			return noRank
+	entry := uint64(n)<<sizeShift | loadBytes(s, i, n)
+	hash := hashShort(entry)
+	tag := tagOf(hash)
+	for slot := v.slotOf(hash); v.slots[slot] != 0; slot = v.nextSlot(slot) {
+		if rank := v.slots[slot] ^ tag - 1; rank <= maxRank && v.tokens[rank] == entry {
+			return rank
 		}
 	}
+	return noRank
 }
 
 func (v *vocab) longRank(s string, i, end int) uint32 {
@@ -173,19 +139,14 @@ func (v *vocab) longRank(s string, i, end int) uint32 {
 	if n > v.longest {
 		return noRank
 	}
-	head, tail := loadBytes(s, i, 8), loadBytes(s, end-8, 8)
-	for slot := v.longSlot(head, tail, n); ; slot = (slot + 1) & (len(v.long) - 1) {
-		t := &v.long[slot]
-		if t.place == 0 {
-			return noRank
-		}
-		if t.head == head && t.tail == tail && t.place&(1<<sizeBits-1) == uint32(n) {
-			at := int(t.place >> sizeBits)
-			if n <= 16 || string(v.text[at:at+n]) == s[i:end] {
-				return t.rank
-			}
+	hash := hashLong(s, i, end)
+	tag := tagOf(hash)
+	for slot := v.slotOf(hash); v.slots[slot] != 0; slot = v.nextSlot(slot) {
+		if rank := v.slots[slot] ^ tag - 1; rank <= maxRank && v.tokens[rank]>>sizeShift == uint64(n) && v.textOf(v.tokens[rank]) == s[i:end] {
+			return rank
 		}
 	}
+	return noRank
 }
 
 // loadBytes returns the n <= 8 bytes of s at i, the first lowest.

@@ -22,7 +22,7 @@ func makeVocab(t *testing.T, joins []string) (*vocab, map[string]int) {
 	for _, j := range joins {
 		add(j)
 	}
-	v, err := parseVocab([]byte(file.String()))
+	v, err := parseVocab(strings.NewReader(file.String()), int64(file.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,15 +69,22 @@ func TestRankDistinguishesSimilarTexts(t *testing.T) {
 func TestParseVocabNamesTheBrokenLine(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"no rank", "IQ== 0\nIg==\n", "line 2: no rank"},
-		{"no base64", "IQ== 0\n!! 1\n", "line 2: illegal base64"},
-		{"no number", "IQ== zero\n", "line 1: strconv"},
-		{"rank too high", "IQ== 99999999\n", "line 1: strconv"},
-		{"empty token", " 0\n", "token 0 has 0 bytes"},
-		{"long token", base64.StdEncoding.EncodeToString(make([]byte, 256)) + " 0\n", "token 0 has 256 bytes"},
-		{"bytes missing", "IQ== 0\n\n", "not every byte is a token"},
+		{"no rank in the middle", "IQ==\nIg== 1\n", "line 1: illegal base64"},
+		{"no base64", "IQ== 0\n!!!! 1\n", "line 2: illegal base64"},
+		{"part of base64", "IQ 0\n", "line 1: illegal base64"},
+		{"no number", "IQ== zero\n", "line 1: rank is not 0"},
+		{"another rank", "IQ== 0\nIg== 2\n", "line 2: rank is not 1"},
+		{"rank too high", "IQ== 99999999999999999999\n", "line 1: rank is not 0"},
+		{"empty token", " 0\n", "line 1: no token"},
+		{"empty line", "IQ== 0\n\n", "line 2: no token"},
+		{"long token", base64.StdEncoding.EncodeToString(make([]byte, 256)) + " 0\n", "line 1: no token of 1 to 255 bytes"},
+		{"longer token", base64.StdEncoding.EncodeToString(make([]byte, 5000)) + " 0\n", "line 1: no token of 1 to 255 bytes"},
+		{"line longer than the buffer", "IQ== 0\n" + strings.Repeat("A", 1<<16) + " 1\n", "line 2: too long"},
+		{"half a line", "IQ== 0\nIg== 1", "line 2: no line end"},
+		{"bytes missing", "IQ== 0\n", "not every byte is a token"},
 		{"empty", "", "not every byte is a token"},
 	} {
-		if _, err := parseVocab([]byte(c.file)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parseVocab(strings.NewReader(c.file), int64(len(c.file))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}

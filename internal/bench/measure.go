@@ -5,24 +5,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
 
 // identifier matches identifiers for the measures: paths, snake_case and camelCase
 // names, hashes, tickets, names of text files.
-var identifier = regexp.MustCompile(`(?:[\pL\pN_.-]+/)+[\pL\pN_.-]+` +
-	`|[A-Za-z]+_[A-Za-z_0-9]{2,}` +
-	`|[a-z]+[A-Z][\pL\pN_]+` +
-	`|\b[0-9a-f]{7,40}\b` +
-	`|\b[A-Z]{2,}-[\pL\pN_]+\b` +
-	`|\b[\pL\pN_]+\.(?:ts|js|json|md|cjs|go|py|rs|tsx|cs|java|c|h|cpp|yaml|yml|toml)\b`)
+var identifier = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:[\pL\pN_.-]+/)+[\pL\pN_.-]+` +
+		`|[A-Za-z]+_[A-Za-z_0-9]{2,}` +
+		`|[a-z]+[A-Z][\pL\pN_]+` +
+		`|\b[0-9a-f]{7,40}\b` +
+		`|\b[A-Z]{2,}-[\pL\pN_]+\b` +
+		`|\b[\pL\pN_]+\.(?:ts|js|json|md|cjs|go|py|rs|tsx|cs|java|c|h|cpp|yaml|yml|toml)\b`)
+})
 
 const minIdentifier = 4 // characters
 
 // addIdentifiers adds the identifiers of a text to a set.
 func addIdentifiers(set map[string]bool, text string) {
-	for _, id := range identifier.FindAllString(text, -1) {
+	for _, id := range identifier().FindAllString(text, -1) {
 		if len(id) >= minIdentifier {
 			set[id] = true
 		}

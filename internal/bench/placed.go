@@ -84,7 +84,7 @@ func placings(need map[string]bool, t chat.Transcript) map[string][]placing {
 	for _, m := range t {
 		for line := range strings.SplitSeq(decodedText(m), "\n") {
 			names := make(map[string]bool)
-			for _, name := range identifier.FindAllString(line, -1) {
+			for _, name := range identifier().FindAllString(line, -1) {
 				names[name] = true
 			}
 			var p placing

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -103,16 +104,18 @@ func reportsSuccess(line string) bool {
 // exits are the lines, in lower case, in which a tool reports the exit code of a
 // command: those of Codex, mini-swe-agent, Gemini CLI, OpenHands, pi, Claude Code,
 // Copilot, Kimi, Cline.
-var exits = []*regexp.Regexp{
-	regexp.MustCompile(`^"?(?:process )?exit[ _]?(?:code|status)"?[ :=]+(-?\d+)\.?$`),
-	regexp.MustCompile(`^<(?:returncode|exit_?code|exit_status)>\s*(-?\d+)\s*</`),
-	regexp.MustCompile(`^[\[(<]?(?:the )?(?:process|command|program|script|shell|task)?(?: (?:was|has|execution))? ?(?:finished|completed|executed|failed|exited|ended|terminated)? ?(?:successfully )?(?:with|and returned)? ?(?:exited with )?(?:exit )?(?:code|status):? (-?\d+)\.?[\])>]?$`),
-	regexp.MustCompile(`^command executed\b.*\bexit code: (-?\d+)$`),
-	regexp.MustCompile(`^[\[(]?(?:command|shell|process) exited (?:with )?(-?\d+)[\])]?\.?$`),
-	regexp.MustCompile(`^\[exit (-?\d+)\]$`),
-	regexp.MustCompile(`^exit[:=] ?(-?\d+)$`),
-	regexp.MustCompile(`^return ?code[:=]? ?(-?\d+)$`),
-}
+var exits = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^"?(?:process )?exit[ _]?(?:code|status)"?[ :=]+(-?\d+)\.?$`),
+		regexp.MustCompile(`^<(?:returncode|exit_?code|exit_status)>\s*(-?\d+)\s*</`),
+		regexp.MustCompile(`^[\[(<]?(?:the )?(?:process|command|program|script|shell|task)?(?: (?:was|has|execution))? ?(?:finished|completed|executed|failed|exited|ended|terminated)? ?(?:successfully )?(?:with|and returned)? ?(?:exited with )?(?:exit )?(?:code|status):? (-?\d+)\.?[\])>]?$`),
+		regexp.MustCompile(`^command executed\b.*\bexit code: (-?\d+)$`),
+		regexp.MustCompile(`^[\[(]?(?:command|shell|process) exited (?:with )?(-?\d+)[\])]?\.?$`),
+		regexp.MustCompile(`^\[exit (-?\d+)\]$`),
+		regexp.MustCompile(`^exit[:=] ?(-?\d+)$`),
+		regexp.MustCompile(`^return ?code[:=]? ?(-?\d+)$`),
+	}
+})
 
 // inJSON is the code in the metadata of an answer that is an object.
 var inJSON = regexp.MustCompile(`"(?:exit_?[cC]ode|returncode|exit_status)"\s*:\s*(-?\d+)`)
@@ -168,7 +171,7 @@ func exitCodeOf(line string) (code int, known bool) {
 	if !strings.Contains(line, "code") && !strings.Contains(line, "status") && !strings.HasPrefix(line, "exit") && !strings.Contains(line, " exited ") && !strings.HasPrefix(line, "[exit ") {
 		return 0, false
 	}
-	for _, e := range exits {
+	for _, e := range exits() {
 		if m := e.FindStringSubmatch(line); m != nil {
 			return parseDigits(m[1]), true
 		}
@@ -239,36 +242,38 @@ type form struct {
 }
 
 // forms are those of the runners, each with the runner whose output has it.
-var forms = []form{
-	{"--- FAIL", regexp.MustCompile(`^(?:=== |--- )FAIL: (.+?)(?: \([\d.]+s\))?$`)},                                 // go test
-	{"=== FAIL", regexp.MustCompile(`^=== FAIL: \S+ (.+?)(?: \([\d.]+s\))?$`)},                                      // gotestsum
-	{"not ok", regexp.MustCompile(`^not ok (?:\d+ ?)?(?:- )?(.+?)(?: # time=.*)?$`)},                                // TAP
-	{"FAILED", regexp.MustCompile(`^(?:\[gw\d+\] )?(?:\[ *\d+%\] )?(?:FAILED|ERROR) (\S+::.+?)(?: - (.+))?$`)},      // pytest
-	{"ERROR", regexp.MustCompile(`^ERROR (\S+\.py\S*)(?: - (.+))?$`)},                                               // pytest
-	{"::", regexp.MustCompile(`^(\S+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)},                                    // pytest -v
-	{"(", regexp.MustCompile(`^(?:FAIL|ERROR): (\w+ \([\w.]+\))`)},                                                  // unittest
-	{"...", regexp.MustCompile(`^(?:test )?(.+?) ?\.\.\. ?(?:FAILED|FAIL|ERROR)(?: \(.*\))?$`)},                     // cargo, unittest, deno
-	{"FAIL [", regexp.MustCompile(`^FAIL \[ *[\d.]+s\] (.+)$`)},                                                     // cargo nextest
-	{"<<<", regexp.MustCompile(`^(?:\[ERROR\] +)?(.+?)\s+(?:--\s+)?Time elapsed: .* <<< (?:FAILURE|ERROR|ÉCHEC)!`)}, // Surefire
-	{"<<<", regexp.MustCompile(`^(?:\[ERROR\] +)?(\S.*?)\s+<<< (?:FAILURE|ERROR)!`)},                                // Surefire
-	{"[ERROR]", regexp.MustCompile(`^\[ERROR\]\s+([A-Z]\w*(?:[.>]+\w+)+:\d+)(?:->\S+)*\s*(.*)$`)},                   // Surefire, at the end
-	{" FAILED", regexp.MustCompile(`^(\S+(?: > .+)) FAILED$`)},                                                      // Gradle
-	{" FAILED", regexp.MustCompile(`^(//\S+)\s+FAILED\b`)},                                                          // Bazel
-	{"FAILED  ]", regexp.MustCompile(`^\[  FAILED  \] ([A-Za-z_]\S*)(?:,.*| \(.*)?$`)},                              // googletest
-	{"***", regexp.MustCompile(`^\d+/\d+ Test +#\d+: (\S+) \.*\*\*\*(.+?)(?: +[\d.]+ sec)?$`)},                      // CTest
-	{"(Failed)", regexp.MustCompile(`^\d+ - (\S+) \(Failed\)`)},                                                     // CTest
-	{"failed (", regexp.MustCompile(`^Test Case '(.+?)' failed \(`)},                                                // XCTest
-	{"[FAIL]", regexp.MustCompile(`^(?:\[xUnit\.net [\d:.]+\]\s+)?(\S.*?) \[FAIL\]$`)},                              // xUnit
-	{"s]", regexp.MustCompile(`^(?:Failed|Fehler|Fehlgeschlagen|Échec|Échoué|Con error|Error|Com falha|Falha|Non superato|失败|失敗|실패|Не пройден|Сбой) (\S.*?) \[[<\d., ]+\S*s\]$`)}, // dotnet test, also in other languages
-	{"(FAILED", regexp.MustCompile(`^(.+?) \((?:FAILED|ERROR) - \d+\)$`)},               // RSpec, documentation
-	{"rspec ", regexp.MustCompile(`^rspec (\./\S+)(?: # (.+))?$`)},                      // RSpec, at the end
-	{"[E]", regexp.MustCompile(`^\d\d:\d\d (?:\+\d+ )?(?:~\d+ )?-\d+: (.+) \[E\]$`)},    // Dart
-	{"Failed", regexp.MustCompile(`^(\S+\.t) \.+ (?:Dubious|Failed \d+/\d+ subtests)`)}, // prove
-	{"● ", regexp.MustCompile(`^● (.+(?: › ).+)$`)},                                     // Jest
-	{"FAIL ", regexp.MustCompile(`^❯?\s*FAIL\s+(\S+\.\w+ > .+)$`)},                      // Vitest
-	{"FAIL ", regexp.MustCompile(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?: \(.*\))?$`)},     // Jest
-	{"── ", regexp.MustCompile(`^── (?:Failure|Error) \((.+?)\)`)},                      // testthat
-}
+var forms = sync.OnceValue(func() []form {
+	return []form{
+		{"--- FAIL", regexp.MustCompile(`^(?:=== |--- )FAIL: (.+?)(?: \([\d.]+s\))?$`)},                                 // go test
+		{"=== FAIL", regexp.MustCompile(`^=== FAIL: \S+ (.+?)(?: \([\d.]+s\))?$`)},                                      // gotestsum
+		{"not ok", regexp.MustCompile(`^not ok (?:\d+ ?)?(?:- )?(.+?)(?: # time=.*)?$`)},                                // TAP
+		{"FAILED", regexp.MustCompile(`^(?:\[gw\d+\] )?(?:\[ *\d+%\] )?(?:FAILED|ERROR) (\S+::.+?)(?: - (.+))?$`)},      // pytest
+		{"ERROR", regexp.MustCompile(`^ERROR (\S+\.py\S*)(?: - (.+))?$`)},                                               // pytest
+		{"::", regexp.MustCompile(`^(\S+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)},                                    // pytest -v
+		{"(", regexp.MustCompile(`^(?:FAIL|ERROR): (\w+ \([\w.]+\))`)},                                                  // unittest
+		{"...", regexp.MustCompile(`^(?:test )?(.+?) ?\.\.\. ?(?:FAILED|FAIL|ERROR)(?: \(.*\))?$`)},                     // cargo, unittest, deno
+		{"FAIL [", regexp.MustCompile(`^FAIL \[ *[\d.]+s\] (.+)$`)},                                                     // cargo nextest
+		{"<<<", regexp.MustCompile(`^(?:\[ERROR\] +)?(.+?)\s+(?:--\s+)?Time elapsed: .* <<< (?:FAILURE|ERROR|ÉCHEC)!`)}, // Surefire
+		{"<<<", regexp.MustCompile(`^(?:\[ERROR\] +)?(\S.*?)\s+<<< (?:FAILURE|ERROR)!`)},                                // Surefire
+		{"[ERROR]", regexp.MustCompile(`^\[ERROR\]\s+([A-Z]\w*(?:[.>]+\w+)+:\d+)(?:->\S+)*\s*(.*)$`)},                   // Surefire, at the end
+		{" FAILED", regexp.MustCompile(`^(\S+(?: > .+)) FAILED$`)},                                                      // Gradle
+		{" FAILED", regexp.MustCompile(`^(//\S+)\s+FAILED\b`)},                                                          // Bazel
+		{"FAILED  ]", regexp.MustCompile(`^\[  FAILED  \] ([A-Za-z_]\S*)(?:,.*| \(.*)?$`)},                              // googletest
+		{"***", regexp.MustCompile(`^\d+/\d+ Test +#\d+: (\S+) \.*\*\*\*(.+?)(?: +[\d.]+ sec)?$`)},                      // CTest
+		{"(Failed)", regexp.MustCompile(`^\d+ - (\S+) \(Failed\)`)},                                                     // CTest
+		{"failed (", regexp.MustCompile(`^Test Case '(.+?)' failed \(`)},                                                // XCTest
+		{"[FAIL]", regexp.MustCompile(`^(?:\[xUnit\.net [\d:.]+\]\s+)?(\S.*?) \[FAIL\]$`)},                              // xUnit
+		{"s]", regexp.MustCompile(`^(?:Failed|Fehler|Fehlgeschlagen|Échec|Échoué|Con error|Error|Com falha|Falha|Non superato|失败|失敗|실패|Не пройден|Сбой) (\S.*?) \[[<\d., ]+\S*s\]$`)}, // dotnet test, also in other languages
+		{"(FAILED", regexp.MustCompile(`^(.+?) \((?:FAILED|ERROR) - \d+\)$`)},               // RSpec, documentation
+		{"rspec ", regexp.MustCompile(`^rspec (\./\S+)(?: # (.+))?$`)},                      // RSpec, at the end
+		{"[E]", regexp.MustCompile(`^\d\d:\d\d (?:\+\d+ )?(?:~\d+ )?-\d+: (.+) \[E\]$`)},    // Dart
+		{"Failed", regexp.MustCompile(`^(\S+\.t) \.+ (?:Dubious|Failed \d+/\d+ subtests)`)}, // prove
+		{"● ", regexp.MustCompile(`^● (.+(?: › ).+)$`)},                                     // Jest
+		{"FAIL ", regexp.MustCompile(`^❯?\s*FAIL\s+(\S+\.\w+ > .+)$`)},                      // Vitest
+		{"FAIL ", regexp.MustCompile(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?: \(.*\))?$`)},     // Jest
+		{"── ", regexp.MustCompile(`^── (?:Failure|Error) \((.+?)\)`)},                      // testthat
+	}
+})
 
 // failMarks are the signs before the name of a failed test.
 var failMarks = []string{"✗ ", "✕ ", "× ", "✘ ", "✖ ", "[FAIL] ", "[X] "}
@@ -281,7 +286,7 @@ var (
 )
 
 func (r Reader) failedTest(line string) (name, why string) {
-	for _, f := range forms {
+	for _, f := range forms() {
 		if !strings.Contains(line, f.holds) {
 			continue
 		}

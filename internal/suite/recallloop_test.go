@@ -113,13 +113,55 @@ func TestAScriptedModelGoesOnAfterRecall(t *testing.T) {
 	}
 }
 
-// smolTools is the template of the small model, whose own has no tools, in the form in
-// which models with tools have it: the server parses the calls by it.
-const smolTools = `{{- range .Messages }}<|im_start|>{{ .Role }}
-{{ if and $.Tools (eq .Role "system") }}Tools: {{ $.Tools }}
-To use a tool, answer only with {"name": "recall", "arguments": {"text": "words to search for"}}
-{{ end }}{{ .Content }}{{ range .ToolCalls }}{"name": "{{ .Function.Name }}", "arguments": {{ .Function.Arguments }}}{{ end }}<|im_end|>
+// smolTools returns a template of the small model, whose own has no tools, in the form in
+// which models with tools have it: the server parses the calls by it. Before the last
+// question it shows three others, each with a call of the tool that has one argument, with
+// the result and the answer; so the model calls by itself. None is about the facts of a test.
+func smolTools(argument string) string {
+	return `{{- $last := -1 }}{{ range $i, $m := .Messages }}{{ if eq $m.Role "user" }}{{ $last = $i }}{{ end }}{{ end }}
+{{- range $i, $m := .Messages }}{{ if and $.Tools (eq $i $last) }}` + strings.ReplaceAll(smolExamples, "ARGUMENT", argument) + `{{ end }}<|im_start|>{{ .Role }}
+{{ .Content }}{{ range .ToolCalls }}{"name": "{{ .Function.Name }}", "arguments": {{ .Function.Arguments }}}{{ end }}<|im_end|>
 {{ end }}<|im_start|>assistant
+`
+}
+
+const smolExamples = `<|im_start|>user
+Which city did we choose for the meeting?<|im_end|>
+<|im_start|>assistant
+{"name": "recall", "arguments": {"ARGUMENT": "city of the meeting"}}<|im_end|>
+<|im_start|>tool
+recall 1b2c3d4e (session s, 2026-01-01):
+8 user: We meet in Lisbon.
+9 assistant: Lisbon it is.
+10 user: The train leaves at noon.<|im_end|>
+<|im_start|>assistant
+We meet in Lisbon.<|im_end|>
+<|im_start|>user
+The printer is broken.<|im_end|>
+<|im_start|>assistant
+I am sorry to hear that.<|im_end|>
+<|im_start|>user
+How much does the ticket cost?<|im_end|>
+<|im_start|>assistant
+{"name": "recall", "arguments": {"ARGUMENT": "cost of the ticket"}}<|im_end|>
+<|im_start|>tool
+recall 1b2c3d4e (session s, 2026-01-01):
+21 user: The ticket costs nine euros.
+22 assistant: That is cheap.
+23 user: The door is green.<|im_end|>
+<|im_start|>assistant
+The ticket costs nine euros.<|im_end|>
+<|im_start|>user
+Who will bring the cake?<|im_end|>
+<|im_start|>assistant
+{"name": "recall", "arguments": {"ARGUMENT": "bring the cake"}}<|im_end|>
+<|im_start|>tool
+recall 1b2c3d4e (session s, 2026-01-01):
+15 user: Anna brings the cake.
+16 assistant: How nice.
+17 user: The meeting lasts two hours.<|im_end|>
+<|im_start|>assistant
+Anna brings the cake.<|im_end|>
 `
 
 // postJSON posts x to a real server, and decodes its answer.
@@ -140,65 +182,86 @@ func postJSON(t *testing.T, url string, x, into any) {
 	}
 }
 
-// A real model with 135 million parameters gets the tool. Such a model answers by itself
-// more often than it calls; then the server makes it write arguments in the form of the
-// tool's schema. What it writes there is its own, right or wrong. The loop goes on with
-// what recall answers, and ends with a text.
-func TestRealSmallModelRecallsInItsToolLoop(t *testing.T) {
-	const window, name = 4096, "real-smol-tools"
-	server := ollamatest.URL(t)
-	var status struct{ Status, Error string }
-	postJSON(t, server+"/api/create", map[string]any{"model": name, "from": ollamatest.Chat, "template": smolTools, "stream": false}, &status)
-	if status.Status != "success" {
-		t.Fatalf("%+v", status)
+// markedFacts returns a session in which a marker replaced the messages about the staging
+// database.
+func markedFacts(t *testing.T, window int) *tiercompact.Session {
+	t.Helper()
+	c, err := tiercompact.New(tiercompact.Config{Window: window, NoAuto: true})
+	if err != nil {
+		t.Fatal(err)
 	}
+	s := c.Session("loop")
+	messages := []chat.Message{chat.NewText(chat.System, "You are a helpful assistant. "+tiercompact.RecallPrompt)}
+	for _, m := range [][2]string{
+		{"The team meets on Tuesday.", "Noted."},
+		{"The staging database listens on port 6543.", "I will use port 6543."},
+		{"The lease of a worker ends after forty seconds.", "Forty seconds is enough for most workers."},
+		{"Invoices are sent on the third of each month.", "Then the next invoices go out on the third."},
+		{"The release branch is called cedar.", "I will use the branch cedar for the release."},
+		{"Mira keeps the signing keys.", "I will ask Mira for the keys."},
+		{"The queue is named heron.", "Understood: heron is the queue."},
+	} {
+		messages = append(messages, chat.NewText(chat.User, m[0]), chat.NewText(chat.Assistant, m[1]))
+	}
+	if err := s.Load(messages); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.CompactLevel(t.Context(), "hard"); err != nil || !r.Compacted() {
+		t.Fatal(r.Reason, err)
+	}
+	text := fmt.Sprint(s.Messages())
+	if !strings.Contains(text, "[marker ") || strings.Contains(text, "6543") {
+		t.Fatalf("no marker in place of the port: %s", text)
+	}
+	return s
+}
+
+// A real model with 135 million parameters gets the tool, and decides by itself: after a
+// question whose answer a marker replaced, it calls recall with words of its own, and then
+// says what it found. If its template shows another argument, its call is wrong; it gets
+// the sentence that says what is right, and goes on: so small a model repeats its wrong call
+// as long as the tool is offered, and then says something.
+func TestRealSmallModelRecallsInItsToolLoop(t *testing.T) {
+	const window = 4096
+	server := ollamatest.URL(t)
 	client, err := ollama.New(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client.Threads = ollamatest.Threads
 	tools := fmt.Appendf(nil, "[%s]", tiercompact.RecallTool().Ollama())
-	calls, own := 0, 0
-	l := recallLoop{session: compactedFacts(t, window), window: window}
-	l.ask = func(conversation []chat.Message) (chat.Message, error) {
-		r := model.Request{Model: name, Messages: conversation, Tools: tools, Window: window, MaxTokens: 40, Sampling: &model.Sampling{Seed: 1}}
-		if calls > 0 {
-			r.Tools = nil // it has what it asked for
-		}
-		a, err := client.Chat(t.Context(), r, nil)
-		if err != nil || calls > 0 {
-			return a.Message, err
-		}
-		calls++
-		if a.Message.HasCalls() {
-			own++
-			return a.Message, nil
-		}
-		t.Logf("without a call, the model says %q", a.Message.Text())
-		return recallCall("forced", forcedArguments(t, server, name, window)), nil
+	for _, c := range []struct{ argument, answer, said string }{
+		{"text", "port 6543", "6543"},
+		{"query", `{"text":"words to search for"}`, ""},
+	} {
+		t.Run(c.argument, func(t *testing.T) {
+			name := "real-smol-" + c.argument
+			var status struct{ Status, Error string }
+			// A penalty for what was just said would forbid the form of a call.
+			postJSON(t, server+"/api/create", map[string]any{"model": name, "from": ollamatest.Chat, "template": smolTools(c.argument), "parameters": map[string]any{"repeat_penalty": 1}, "stream": false}, &status)
+			if status.Status != "success" {
+				t.Fatalf("%+v", status)
+			}
+			l := recallLoop{session: markedFacts(t, window), window: window}
+			l.ask = func(conversation []chat.Message) (chat.Message, error) {
+				offered := tools
+				if c.said == "" && len(l.args) > 0 {
+					offered = nil
+				}
+				a, err := client.Chat(t.Context(), model.Request{Model: name, Messages: conversation, Tools: offered, Window: window, MaxTokens: 40, Sampling: &model.Sampling{Seed: 1}}, nil)
+				return a.Message, err
+			}
+			l.run(t, "Which port does the staging database listen on?")
+			t.Logf("arguments %q; answers %q; then %q", l.args, l.answers, l.said)
+			if len(l.args) == 0 || !strings.Contains(l.args[0], `"`+c.argument+`"`) || !strings.Contains(l.answers[0], c.answer) {
+				t.Errorf("the model calls with %q, and gets %q", l.args, l.answers)
+			}
+			if strings.TrimSpace(l.said) == "" || !strings.Contains(l.said, c.said) {
+				t.Errorf("then it says %q", l.said)
+			}
+			if problems := chat.Check(l.session.Messages()); len(problems) > 0 {
+				t.Error(problems)
+			}
+		})
 	}
-	l.run(t, "Which port does the staging database use? Look it up with the tool recall.")
-	t.Logf("calls of its own: %d; arguments %q; answers %q; then %q", own, l.args, l.answers, l.said)
-	if len(l.args) != 1 || strings.TrimSpace(l.said) == "" {
-		t.Errorf("%d calls, then %q", len(l.args), l.said)
-	}
-	if problems := chat.Check(l.session.Messages()); len(problems) > 0 {
-		t.Error(problems)
-	}
-}
-
-// forcedArguments returns what the model writes if the server only lets it write
-// arguments with a text.
-func forcedArguments(t *testing.T, server, name string, window int) string {
-	t.Helper()
-	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":80}},"required":["text"]}`)
-	var answer struct {
-		Message struct{ Content string }
-	}
-	postJSON(t, server+"/api/chat", map[string]any{
-		"model": name, "stream": false, "format": schema,
-		"messages": []map[string]string{{"role": "user", "content": "Which port does the staging database use? Write the words to search for in old notes."}},
-		"options":  map[string]any{"num_ctx": window, "num_predict": 60, "temperature": 0, "seed": 1, "num_thread": ollamatest.Threads},
-	}, &answer)
-	return answer.Message.Content
 }
