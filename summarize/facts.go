@@ -69,7 +69,7 @@ func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0
 	for _, f := range facts {
-		if size := max(0, count(f.whole)) + 1; f.whole != "" && size <= (maxTokens-used)/2 {
+		if size := max(0, count(f.whole)) + 1; f.whole != "" && size <= (maxTokens-used)/4 {
 			f.line = f.whole
 		}
 		f.size = min(max(0, count(f.line)), maxTokens) + 1

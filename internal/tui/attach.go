@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,45 +32,24 @@ func (f attachedFile) message() chat.Message {
 	return chat.NewText(chat.User, files.AttachText(f.path, f.text))
 }
 
-// A tooLarge is the error of an input that does not fit even if all that can leave the
+// A tooLarge is the error of a message that does not fit even if all that can leave the
 // conversation leaves it. It was not sent.
-type tooLarge struct {
-	what         string
-	part         string // how to add a part of it
-	tokens, room int
-	window       int
-}
+type tooLarge struct{ tokens, room, window int }
 
 func (e *tooLarge) Error() string {
-	return fmt.Sprintf("%s too large, and not sent: about %s tokens, but at most %s of the window of %s can be free; %s, or use a larger --window",
-		e.what, screen.Grouped(e.tokens), screen.Grouped(e.room), screen.Grouped(e.window), e.part)
+	return fmt.Sprintf("the message is too large, and not sent: about %s tokens, but at most %s of the window of %s can be free; put it into a file and send a part of it by @FILE:1-200, or use a larger --window",
+		screen.Grouped(e.tokens), screen.Grouped(e.room), screen.Grouped(e.window))
 }
 
 // Unwrap returns [tiercompact.ErrInsufficientBudget].
 func (e *tooLarge) Unwrap() error { return tiercompact.ErrInsufficientBudget }
 
-// checkRoom returns a [tooLarge] if files and the message after them cannot fit.
-func (t *Talk) checkRoom(attached []attachedFile, after ...chat.Message) error {
-	var next []chat.Message
-	for _, f := range attached {
-		next = append(next, f.message())
+// checkRoom returns a [tooLarge] if a message of the user cannot fit.
+func (t *Talk) checkRoom(m chat.Message) error {
+	if tokens, room := t.session.Room(m); tokens > room {
+		return &tooLarge{tokens, room, t.model.Window}
 	}
-	tokens, room := t.session.Room(append(next, after...)...)
-	if tokens <= room {
-		return nil
-	}
-	e := &tooLarge{what: "the message is", part: "put it into a file and send a part of it by @FILE:1-200", tokens: tokens, room: room, window: t.model.Window}
-	if len(attached) > 0 {
-		largest := slices.MaxFunc(attached, func(a, b attachedFile) int { return cmp.Compare(len(a.text), len(b.text)) })
-		path := partOf.ReplaceAllString(largest.path, "$1")
-		switch {
-		case len(after) == 0:
-			e.what, e.part = path+" is", "add a part of it by /add "+path+":1-200"
-		case len(largest.text) > len(after[0].Text()):
-			e.what, e.part = "the message and its files are", "send a part of a file by @"+path+":1-200"
-		}
-	}
-	return e
+	return nil
 }
 
 func (t *Talk) addFileCommand(ctx context.Context, path string) error {
@@ -83,16 +61,17 @@ func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	f := attachedFile{path, text}
-	if err := t.checkRoom([]attachedFile{f}); err != nil {
-		return err
-	}
-	return t.addFile(ctx, f)
+	return t.addFile(ctx, attachedFile{path, text})
 }
 
-// addFile adds a file to the conversation.
+// addFile adds a file to the conversation, which is cut before the next answer if it
+// cannot fit.
 func (t *Talk) addFile(ctx context.Context, f attachedFile) error {
 	t.emitNote("%s: %s bytes", f.path, screen.Grouped(len(f.text)))
+	if tokens, room := t.session.Room(f.message()); tokens > room {
+		t.emitNote("%s is about %s tokens, but at most %s of the window of %s can be free, so it will be cut; @%s:1-200 adds a part of it instead",
+			f.path, screen.Grouped(tokens), screen.Grouped(room), screen.Grouped(t.model.Window), partOf.ReplaceAllString(f.path, "$1"))
+	}
 	report, err := t.session.AddFile(ctx, f.path, f.text)
 	t.noteReport(report)
 	if u := t.session.Usage(); err == nil && u.Tokens > u.Budget {

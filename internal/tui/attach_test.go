@@ -31,12 +31,7 @@ func TestWhatCannotFitIsRefusedBeforeItIsSent(t *testing.T) {
 	for _, test := range []struct{ name, line, want string }{
 		{"a message", numbered(400), "the message is too large, and not sent: about 6,4"},
 		{"a message, what to do", numbered(400), "put it into a file and send a part of it by @FILE:1-200, or use a larger --window"},
-		{"a message with a file", "what of @log.txt?", "the message and its files are too large, and not sent: about 6,4"},
-		{"a message with a file, what to do", "what of @log.txt?", "send a part of a file by @log.txt:1-200, or"},
-		{"a range that is too large", "what of @log.txt:1-390?", "send a part of a file by @log.txt:1-200, or"},
 		{"a large message with a file", numbered(400) + "@log.txt:1-2", "the message is too large"},
-		{"a file", "/add log.txt", "log.txt is too large, and not sent: about 6,4"},
-		{"a file, what to do", "/add log.txt", "add a part of it by /add log.txt:1-200, or"},
 	} {
 		for _, turns := range []int{0, 3} {
 			x := assistantOnly(t, 2048, tiercompact.Config{Preset: tiercompact.Steady}, says("noted"))
@@ -59,6 +54,30 @@ func TestWhatCannotFitIsRefusedBeforeItIsSent(t *testing.T) {
 			}
 			x.checkDisk(t)
 		}
+	}
+}
+
+// A file that cannot fit is cut before the next answer, and the chat says so.
+func TestAFileThatCannotFitIsCut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("log.txt", []byte(numbered(400)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"/add log.txt", "what of @log.txt?", "what of @log.txt:1-390?"} {
+		x := assistantOnly(t, 2048, tiercompact.Config{Preset: tiercompact.Steady}, says("noted"), says("noted"))
+		if err := x.Do(t.Context(), line); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if err := x.Do(t.Context(), "what does its first line say?"); err != nil {
+			t.Errorf("%s, then a question: %v", line, err)
+		}
+		if notes := strings.Join(x.texts(Noted), "\n"); !strings.Contains(notes, "of the window of 2,048 can be free, so it will be cut; @log.txt:1-200 adds a part of it instead") {
+			t.Errorf("%s: the notes are\n%s", line, notes)
+		}
+		if said := strings.Join(x.said(), "\n"); !strings.Contains(said, "line 1 of the log") || strings.Contains(said, "line 200 of the log: the harbour is as it was\nline 201 of") {
+			t.Errorf("%s: the file is not cut, or gone:\n%.600s", line, said)
+		}
+		x.checkDisk(t)
 	}
 }
 
@@ -104,7 +123,7 @@ func TestARefusedMessageStaysInTheInput(t *testing.T) {
 		d.send(tea.PasteMsg{Content: numbered(500)})
 		d.keys("enter")
 		d.typed(typing)
-		d.send(finished{&tooLarge{what: "the message is", part: "use less", tokens: 9000, room: 800, window: 2048}})
+		d.send(finished{&tooLarge{tokens: 9000, room: 800, window: 2048}})
 		if s := d.screenshot(t); !strings.Contains(s, "about 9,000 tokens, but at most 800 of\n") {
 			t.Errorf("not said:\n%s", s)
 		}

@@ -150,7 +150,7 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 		return err
 	}
 	typed := chat.NewText(chat.User, text)
-	if err := t.checkRoom(attached, typed); err != nil {
+	if err := t.checkRoom(typed); err != nil {
 		return err
 	}
 	for _, f := range attached {
