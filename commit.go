@@ -209,20 +209,20 @@ func (s *Session) swapIn(o *outcome) error {
 	if s.recorder != nil {
 		made.Work = archive.Work{Text: s.cfg.withoutLearnt(r.work.Text()), Added: r.recorded}
 	}
+	n := len(r.before.messages)
+	arrived := len(s.t.messages) - n
+	next := r.t.withLaterMessages(&s.t, n)
+	d := s.cfg.newUndoableRound(number, r.before.messages, r.t.messages, r.removed)
 	if err := s.writeRecord(func(f Recorder) error { return f.Round(made) }); err != nil {
 		return err
 	}
+	s.t, s.unlisted = next, r.unlisted
 	for _, e := range r.removed {
 		s.t.recalls.Add(e.ID)
 	}
-	s.unlisted = r.unlisted
-	n := len(r.before.messages)
-	arrived := len(s.t.messages) - n
-	s.t = r.t.withLaterMessages(&s.t, n)
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.WithoutAnchor(), 0
 	s.summary = r.summaryNumber - 1
-	d := s.cfg.newUndoableRound(number, r.before.messages, r.t.messages, r.removed)
 	d.made = true
 	s.rounds = append(s.rounds, d)
 	clear(s.wait)

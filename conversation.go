@@ -1,6 +1,7 @@
 package tiercompact
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/internal/sizes"
 	"github.com/tiercompact/tiercompact/internal/usedids"
 )
 
@@ -59,6 +61,31 @@ func count[T any](cfg *settings, f func(*counters) T) T {
 		return f(cfg.countersBy(guard.BuiltIn(cfg.builtIn)))
 	}
 	return made
+}
+
+// countHistory counts a history that is sent anew; the sizes that known has are not
+// counted again.
+func (cfg *settings) countHistory(known *sizes.Memo, t chat.Transcript, tools int) Usage {
+	cores := runtime.GOMAXPROCS(0) // a model call waits for it
+	if cfg.Count != nil {          // the caller's function is guarded in one goroutine
+		cores = 1
+	}
+	made := count(cfg, func(own *counters) sizes.Sizes { return known.Count(cores, t, own.countMessage) })
+	known.Keep(made)
+	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
+	for i, m := range t {
+		switch m.Role {
+		case chat.System:
+			u.System += made.Tokens[i]
+		case chat.Developer:
+			u.Developer += made.Tokens[i]
+		default:
+			u.Messages += made.Tokens[i]
+		}
+	}
+	u.Tokens = u.System + u.Developer + u.Messages + u.Tools
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
 }
 
 // measured measures messages with a Count that may hang or panic.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -80,7 +79,7 @@ func (c *Compactor) compactHistory(ctx context.Context, w fullHistory, options [
 	t, fit := edit.Reapply(w.messages, known.rounds)
 	known.rounds = fit
 	s := c.startSession(cmp.Or(w.id, unnamedSession), known.secrets)
-	u := known.countUsage(&s.cfg, t, s.cfg.toolTokens(w.tools))
+	u := s.cfg.countHistory(&known.sizes, t, s.cfg.toolTokens(w.tools))
 	d := decide(&s.cfg, w.request, &state{usage: u})
 	if d.reason == "" {
 		conv := s.takeHistory(w, known, t, u.Tools)
@@ -136,30 +135,6 @@ func (s *Session) takeHistory(w fullHistory, known *resentHistory, t chat.Transc
 
 // unnamedSession is the archive's name for conversations without an id.
 const unnamedSession = "preflight"
-
-// countUsage counts t, each message once in the lifetime of the compactor's id.
-func (k *resentHistory) countUsage(cfg *settings, t chat.Transcript, tools int) Usage {
-	cores := runtime.GOMAXPROCS(0) // a model call waits for it
-	if cfg.Count != nil {          // the caller's function is guarded in one goroutine
-		cores = 1
-	}
-	made := count(cfg, func(own *counters) sizes.Sizes { return k.sizes.Count(cores, t, own.countMessage) })
-	k.sizes.Keep(made)
-	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
-	for i, m := range t {
-		switch m.Role {
-		case chat.System:
-			u.System += made.Tokens[i]
-		case chat.Developer:
-			u.Developer += made.Tokens[i]
-		default:
-			u.Messages += made.Tokens[i]
-		}
-	}
-	u.Tokens = u.System + u.Developer + u.Messages + u.Tools
-	u.Share = float64(u.Tokens) / float64(u.Window)
-	return u
-}
 
 // Rounds are the earlier rounds of a conversation whose client sends the whole history
 // with each request. The zero value has none. It is a value, which its caller stores
@@ -296,7 +271,7 @@ func (c *Compactor) CompactHistory(ctx context.Context, h History, r Rounds) (ch
 	known := &resentHistory{rounds: r.rewrites, steps: r.steps, models: r.models, failedStep: r.failedStep}
 	s := c.startSession(h.ID, nil)
 	s.setLimits(h.Window, h.Reserve)
-	u := r.countUsage(known, s, t, h.Tools)
+	u := r.countUsage(s, t, h.Tools)
 	d, conv := s.decideHistory(h, r, known, t, u)
 	if conv != nil {
 		s.t, d.t = *conv, conv
@@ -324,7 +299,7 @@ func (c *Compactor) CountHistory(h History, r Rounds) Usage {
 	t, r := r.Replay(h.Messages)
 	s := c.startSession(h.ID, nil)
 	s.setLimits(h.Window, h.Reserve)
-	return r.countUsage(&resentHistory{}, s, t, h.Tools)
+	return r.countUsage(s, t, h.Tools)
 }
 
 // setLimits sets window and reserve of one request.
@@ -336,14 +311,13 @@ func (s *Session) setLimits(window, reserve int) {
 	s.cfg.budget = s.cfg.budgetOf(s.cfg.Window)
 }
 
-func (r *Rounds) countUsage(known *resentHistory, s *Session, t chat.Transcript, tools []byte) Usage {
+func (r *Rounds) countUsage(s *Session, t chat.Transcript, tools []byte) Usage {
 	if r.counts == nil {
 		r.counts = &countCache{memo: sizes.NewMemo()}
 	}
 	r.counts.mu.Lock()
 	defer r.counts.mu.Unlock()
-	known.sizes = r.counts.memo // shares its map
-	return known.countUsage(&s.cfg, t, s.cfg.toolTokens(tools))
+	return s.cfg.countHistory(&r.counts.memo, t, s.cfg.toolTokens(tools))
 }
 
 // decideHistory decides, and returns the conversation to plan for if a round begins.
