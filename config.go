@@ -166,7 +166,7 @@ type HardConfig struct {
 // An EmergencyConfig sets the level that writes a summary.
 type EmergencyConfig struct {
 	KeepLast  int     // newest messages that stay; 0: only the latest user message
-	KeepShare float64 // more of the newest stay, up to this share of the window; 0: KeepLast alone
+	KeepShare float64 // more of the newest stay, up to this share of the window, eight in a very small one; 0: KeepLast alone
 }
 
 // A SummaryConfig sets the summarizer and the length of summaries.

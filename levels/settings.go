@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -40,13 +42,44 @@ func (s Settings) fillTarget() int { return s.Share(s.Fill) }
 // namesPercent is the maximum share of the window that all lists of bare names take.
 const namesPercent = 3
 
+// Shares of the window for lines that hold lost names, and for excerpts of files if fixed
+// messages leave no room below the fill. docs/LEVELS.md explains the values.
+const (
+	namesShare, excerptsShare           = 0.12, 0.18
+	namesOfRequest, excerptsWithRequest = 0.16, 0.08 // the first message is long
+	longRequest                         = 0.25
+)
+
+// Up to smallWindow, the newest messages are worth more to a model than names:
+// smallKeepLast of them stay, as long as what is no tool result takes at most
+// smallKeepShare. Results can be cut.
+const (
+	smallWindow, smallKeepLast = 2560, 8
+	smallKeepShare             = 0.4
+)
+
+// hasLongRequest reports whether the first message takes much of the window. Such a request
+// names much of what the conversation is about, and leaves little room for the rest.
+func (s Settings) hasLongRequest(v View) bool {
+	n := 0
+	for i, p := range v.Protections {
+		if p&protection.First != 0 {
+			n += v.Sizes[i]
+		}
+	}
+	return n > s.Share(longRequest)
+}
+
 // namesLimit returns the maximum number of tokens of lost names and of lines that hold
 // them in a summary.
 func (s Settings) namesLimit(v View) int {
-	if s.Refill {
-		return v.Window * 12 / 100
+	switch {
+	case !s.Refill || v.Window <= smallWindow:
+		return v.Window * namesPercent / 100
+	case s.hasLongRequest(v):
+		return s.Share(namesOfRequest)
 	}
-	return v.Window * namesPercent / 100
+	return s.Share(namesShare)
 }
 
 // keptLast returns the number of newest messages that emergency keeps.
@@ -54,9 +87,14 @@ func (s Settings) keptLast(v View) int {
 	if s.KeepLast == 0 {
 		return 0
 	}
-	n, sum, most := 0, 0, s.Share(s.KeepShare)
+	n, sum, other, small := 0, 0, 0, s.KeepShare > 0 && v.Window <= smallWindow
 	for i := len(v.Sizes) - 1; i >= 0; i-- {
-		if sum += v.Sizes[i]; sum > most {
+		sum += v.Sizes[i]
+		if v.Messages[i].Role != chat.Tool {
+			other += v.Sizes[i]
+		}
+		small = small && n < smallKeepLast && other <= s.Share(smallKeepShare)
+		if sum > s.Share(s.KeepShare) && !small {
 			break
 		}
 		n++
@@ -80,12 +118,15 @@ func (s Settings) summaryWriter(v View, noModel string) (w Writer, why string) {
 
 // filledTokens returns the tokens of the conversation after excerpts of files refill
 // it around a summary of at most so many tokens. If fixed messages leave no room for
-// excerpts, these still get 18 % of the window as long as the total stays below 80 %.
-// docs/LEVELS.md explains why.
+// excerpts, these still get a share of the window as long as the total stays below 80 %.
 func (s Settings) filledTokens(v View, c Cut, summary int) int {
 	if s.Fill == 0 {
 		return 0
 	}
+	excerpts := excerptsShare
+	if s.hasLongRequest(v) {
+		excerpts = excerptsWithRequest
+	}
 	rest := v.Total() - c.Tokens(v.Sizes)
-	return min(max(s.fillTarget(), min(rest+summary+s.Share(0.18), s.Share(0.80))), s.Budget)
+	return min(max(s.fillTarget(), min(rest+summary+s.Share(excerpts), s.Share(0.80))), s.Budget)
 }
