@@ -127,6 +127,7 @@ func TestAssistantsGoOnPastTheWindow(t *testing.T) {
 type roundLog struct {
 	mu     sync.Mutex
 	levels map[levels.Name]int
+	newest proxy.RequestReport // of a request, not of a round for the next one
 }
 
 func (l *roundLog) add(r proxy.RequestReport) {
@@ -138,6 +139,22 @@ func (l *roundLog) add(r proxy.RequestReport) {
 	if r.Level != levels.None {
 		l.levels[r.Level]++
 	}
+	if !r.Planned {
+		l.newest = r
+	}
+}
+
+// missing returns the levels without a round.
+func (l *roundLog) missing() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(levels.Names(), func(level string) bool { return l.levels[levels.Name(level)] > 0 })
+}
+
+func (l *roundLog) newestReport() proxy.RequestReport {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.newest
 }
 
 // An assistant has a program before a proxy, a home and a working folder.
@@ -281,41 +298,52 @@ func createShort(t *testing.T, server string, window int) {
 	answer.Body.Close()
 }
 
-// realFiles are the lengths in bytes of the files that the model reads, in turn: about
-// 3,500, 5,500 and 8,000 tokens. Some take the session to the first threshold, some past
-// the next ones.
-var realFiles = []int{8_000, 8_000, 8_000, 12_500, 8_000, 19_000}
-
 const (
-	realCalls = 30 // files that the model reads
-	lastWords = "All files are read."
+	realLength   = 4 * realWindow // tokens of a session
+	maxRealCalls = 45             // after them a session that is not complete is an error
+	lastWords    = "All files are read."
 )
 
+// nextFile returns the tokens of the file that is read after a request. As long as soft or
+// hard is missing, files take the session to the middle between its threshold and the next
+// one, however long the assistant's own prompt is. They are not large, because both levels
+// need results older than the newest ones. Large files lead to emergency, because hard
+// keeps the newest four calls.
+func nextFile(r proxy.RequestReport, missing []string) int {
+	const small, medium, large = realWindow / 20, realWindow / 10, realWindow / 6 // codex cuts longer results
+	from := levels.Thresholds(nil).WithDefaults(string(tiercompact.Default)).Rising()
+	milder := levels.Names()[:len(from)-1]
+	if !slices.ContainsFunc(milder, func(level string) bool { return slices.Contains(missing, level) }) {
+		return large
+	}
+	for i, level := range milder {
+		low, high := int(from[i]*realWindow), int(from[i+1]*realWindow)
+		if slices.Contains(missing, level) && r.Level == levels.None && r.After+small < high {
+			return min(max((low+high)/2-r.After, small), medium)
+		}
+	}
+	return small // the session is in the cooldown, or past the missing level
+}
+
 // goOnForReal carries one session of an assistant past its window at least four times: the
-// model reads files by the assistant's tool, then the session goes on with another prompt.
-// Each round is one that the proxy makes by itself.
+// model reads files by the assistant's tool until each level has made a round, then the
+// session goes on with another prompt. Each round is one that the proxy makes by itself.
 func goOnForReal(t *testing.T, server string, a assistant) {
 	createShort(t, server, realWindow)
 	a.home, a.work = t.TempDir(), t.TempDir()
 	a.limit = fmt.Sprintf(`{"context":%d,"output":400}`, 100*realWindow)
-	for i := range realCalls {
-		if err := os.WriteFile(filepath.Join(a.work, fmt.Sprintf("file_%d.go", i)), []byte(sourceText(i, realFiles[i%len(realFiles)])), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var rounds roundLog
-	c := &callingServer{scriptedModel: scriptedModel{t: t}, server: server} // a call takes the less time the shorter its path is
+	c := &callingServer{scriptedModel: scriptedModel{t: t}, server: server, folder: a.work, rounds: &rounds} // a call takes the less time the shorter its path is
 	upstream := httptest.NewServer(http.HandlerFunc(c.forward))
 	t.Cleanup(upstream.Close)
 	s := realSetup(t, upstream.URL, &realClient{native: true, window: realWindow, preset: tiercompact.Default, report: rounds.add})
-	var mu sync.Mutex
-	longest := 0 // request of the assistant, in tokens
+	var mu sync.Mutex // one request at a time: the newest report is that of the one at the server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		mu.Lock()
-		longest = max(longest, historyTokens(body))
-		mu.Unlock()
+		defer mu.Unlock()
+		c.longest.Store(max(c.longest.Load(), int64(historyTokens(body))))
 		s.proxy.Wait() // how far a round is does not depend on the machine's speed
 		s.proxy.ServeHTTP(w, r)
 	}))
@@ -328,14 +356,9 @@ func goOnForReal(t *testing.T, server string, a assistant) {
 			t.Fatalf("step %d: it prints\n%s", n, out)
 		}
 	}
-	t.Logf("%d calls; the assistant's longest request has %d tokens of messages, in a window of %d; rounds %v", c.calls.Load(), longest, realWindow, rounds.levels)
-	if c.calls.Load() < realCalls || longest < 4*realWindow {
-		t.Errorf("%d of %d calls; the longest request has %d tokens", c.calls.Load(), realCalls, longest)
-	}
-	for _, level := range levels.Names() {
-		if rounds.levels[levels.Name(level)] == 0 {
-			t.Errorf("rounds %v", rounds.levels)
-		}
+	t.Logf("%d calls; the assistant's longest request has %d tokens of messages, in a window of %d; rounds %v", c.calls.Load(), c.longest.Load(), realWindow, rounds.levels)
+	if !c.isComplete() {
+		t.Errorf("the session is shorter than %d tokens, or has no round of %v", realLength, rounds.missing())
 	}
 	if s.events.warned("cut the prompt") {
 		t.Error("the server cut a prompt")
@@ -397,10 +420,32 @@ func unpaired(body []byte) string {
 
 // A callingServer is a real server that gets requests with a schema for the answer: by it,
 // a model with random weights calls the tool that reads the next file, and says its last
-// words when there is none.
+// words when the session is complete.
 type callingServer struct {
 	scriptedModel
-	server string
+	server  string
+	folder  string // of the files; each is written before its call
+	rounds  *roundLog
+	longest atomic.Int64 // request of the assistant, in tokens
+}
+
+// isComplete reports whether the session has passed its window often enough, and each
+// level has made a round.
+func (c *callingServer) isComplete() bool {
+	return c.longest.Load() >= realLength && len(c.rounds.missing()) == 0
+}
+
+// writeFile writes the file of the n-th call.
+func (c *callingServer) writeFile(n int64) {
+	const sample = 4096 // bytes
+	encoding, err := tokens.Load(tokens.CL100K)
+	if err == nil {
+		size := nextFile(c.rounds.newestReport(), c.rounds.missing()) * sample / encoding.Count(sourceText(int(n), sample))
+		err = os.WriteFile(filepath.Join(c.folder, fmt.Sprintf("file_%d.go", n)), []byte(sourceText(int(n), size)), 0o600)
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
 }
 
 func (c *callingServer) forward(w http.ResponseWriter, r *http.Request) {
@@ -411,8 +456,10 @@ func (c *callingServer) forward(w http.ResponseWriter, r *http.Request) {
 	var q map[string]any
 	if name, args := c.call(body); name != "" && json.Unmarshal(body, &q) == nil {
 		schema := map[string]any{"enum": []any{lastWords}}
-		if c.calls.Load() < realCalls {
-			schema = schemaOfCall(name, args(c.calls.Add(1)-1))
+		if c.calls.Load() < maxRealCalls && !c.isComplete() {
+			n := c.calls.Add(1) - 1
+			c.writeFile(n)
+			schema = schemaOfCall(name, args(n))
 		}
 		if r.URL.Path == "/v1/responses" {
 			q["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "call", "schema": schema}}
