@@ -58,8 +58,9 @@ const (
 	smallKeepShare             = 0.4
 )
 
-// hasLongRequest reports whether the first message takes much of the window. Such a request
-// names much of what the conversation is about, and leaves little room for the rest.
+// hasLongRequest reports whether the first message takes much of a window that is
+// refilled. Such a request names much of what the conversation is about, and leaves
+// little room for the rest.
 func (s Settings) hasLongRequest(v View) bool {
 	n := 0
 	for i, p := range v.Protections {
@@ -67,14 +68,14 @@ func (s Settings) hasLongRequest(v View) bool {
 			n += v.Sizes[i]
 		}
 	}
-	return n > s.Share(longRequest)
+	return s.Refill && n > s.Share(longRequest)
 }
 
 // namesLimit returns the maximum number of tokens of lost names and of lines that hold
 // them in a summary.
 func (s Settings) namesLimit(v View) int {
 	switch {
-	case !s.Refill || v.Window <= smallWindow:
+	case !s.Refill, v.Window <= smallWindow:
 		return v.Window * namesPercent / 100
 	case s.hasLongRequest(v):
 		return s.Share(namesOfRequest)
